@@ -1,0 +1,1 @@
+//! The background thread: leases, workspaces, agent processes, verification, judging, verdicts, publication.

@@ -1,0 +1,1 @@
+//! A hardened wrapper over the `git` program, and diff parsing.

@@ -1,0 +1,1 @@
+//! Repository inventory, ranking and secret detection.

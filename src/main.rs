@@ -1,0 +1,3 @@
+//! The `telic` program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The use cases: load a view, ask the controller, commit in one transaction.
