@@ -128,7 +128,9 @@ mod tests {
 
     #[test]
     fn nothing_that_acts_on_a_terminal_survives() {
-        for hostile in ["\u{1b}[31mred", "a\u{202e}b", "\u{9b}31m", "x\u{7}y", "\u{2066}z", "\u{e0041}", "\r\n"] {
+        for hostile in
+            ["\u{1b}[31mred", "a\u{202e}b", "\u{9b}31m", "x\u{7}y", "\u{2066}z", "\u{e0041}", "\r\n"]
+        {
             let shown = visible(hostile);
             assert!(shown.chars().all(|c| !needs_symbol(c)), "{hostile:?} became {shown:?}");
         }

@@ -1,0 +1,118 @@
+//! Recorded vectors of the protocol. The folder is `$TELIC_CONFORMANCE_DIR`, or `../shared/conformance` beside
+//! the checkout; where it is missing, each test says that it was skipped.
+
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use telic::protocol::{Body, Kind};
+
+/// The folder of the vectors, or nothing, said aloud.
+fn folder() -> Option<PathBuf> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/conformance");
+    let folder =
+        std::env::var_os("TELIC_CONFORMANCE_DIR").map_or_else(|| PathBuf::from(beside), PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no vectors at {}", folder.display());
+    None
+}
+
+fn json(path: &std::path::Path) -> Value {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Writes out the placeholders of the body vectors: `$repeat`, `$concat`, `$items`.
+fn expand(value: &Value, copy: Option<usize>) -> Value {
+    match value {
+        Value::Object(object) => match object.iter().next() {
+            Some((key, Value::Array(parts))) if key == "$repeat" => {
+                let (text, count) = (parts[0].as_str().unwrap(), parts[1].as_u64().unwrap());
+                Value::String(text.repeat(usize::try_from(count).unwrap()))
+            }
+            Some((key, Value::Array(parts))) if key == "$concat" => {
+                let parts = parts.iter().map(|part| expand(part, copy).as_str().unwrap().to_owned());
+                Value::String(parts.collect())
+            }
+            Some((key, Value::Array(parts))) if key == "$items" => {
+                let count = usize::try_from(parts[1].as_u64().unwrap()).unwrap();
+                Value::Array((0..count).map(|n| expand(&parts[0], Some(n))).collect())
+            }
+            _ => {
+                Value::Object(object.iter().map(|(k, v)| (k.clone(), expand(v, copy))).collect::<Map<_, _>>())
+            }
+        },
+        Value::Array(entries) => Value::Array(entries.iter().map(|entry| expand(entry, copy)).collect()),
+        Value::String(text) => match copy {
+            Some(n) => Value::String(text.replace("{i}", &n.to_string())),
+            None => value.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn bodies_are_accepted_and_refused_at_the_recorded_place() {
+    let Some(folder) = folder() else { return };
+    let (mut count, mut wrong) = (0, Vec::new());
+    for entry in std::fs::read_dir(folder.join("bodies")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let kind: Kind = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+        for vector in json(&path).as_array().unwrap() {
+            count += 1;
+            let result = Body::read(kind, &expand(&vector["body"], None));
+            let first = result.as_ref().err().map(|faults| &faults[0]);
+            let expected_path = vector["path"].as_str();
+            let rule = vector["rule"].as_str().filter(|rule| *rule != "field" && expected_path.is_some());
+            if first.map(|fault| fault.path.as_str()) != expected_path
+                || rule.is_some_and(|rule| first.and_then(|fault| fault.rule) != Some(rule))
+            {
+                wrong.push(format!(
+                    "{kind} {}: expected {expected_path:?} {rule:?}, got {first:?}",
+                    vector["name"]
+                ));
+            }
+        }
+    }
+    assert!(count > 0, "no vectors found");
+    assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
+    println!("{count} bodies");
+}
+
+/// A schema with every local reference resolved, descriptions and definitions left out.
+fn resolved(value: &Value, root: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::String(reference)) = object.get("$ref") {
+                let target = root.pointer(&reference[1..]).unwrap_or_else(|| panic!("no {reference}"));
+                let mut merged = resolved(target, root);
+                for (key, entry) in object.iter().filter(|(key, _)| *key != "$ref") {
+                    merged[key] = resolved(entry, root);
+                }
+                return merged;
+            }
+            let kept = object
+                .iter()
+                .filter(|(key, value)| *key != "$defs" && !(*key == "description" && value.is_string()));
+            Value::Object(kept.map(|(key, entry)| (key.clone(), resolved(entry, root))).collect())
+        }
+        Value::Array(entries) => Value::Array(entries.iter().map(|entry| resolved(entry, root)).collect()),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn schemas_equal_the_published_ones() {
+    let Some(folder) = folder() else { return };
+    let mut count = 0;
+    for kind in Kind::ALL.iter().filter(|kind| kind.published().is_some()) {
+        let published = json(&folder.join("schemas").join(format!("{kind}.json")));
+        let own = kind.schema();
+        assert_eq!(resolved(&own, &own), resolved(&published, &published), "{kind}");
+        count += 1;
+    }
+    assert_eq!(count, 15);
+}
