@@ -1,0 +1,1 @@
+//! Rules across artifacts, one file per artifact type; each rule carries its id beside the check.
