@@ -1,1 +1,4 @@
 //! The use cases: load a view, ask the controller, commit in one transaction.
+
+pub mod link;
+pub mod snapshot;
