@@ -1,1 +1,3 @@
 //! The MCP server over standard input and output, thin over `service`.
+
+pub mod replay;
