@@ -116,3 +116,27 @@ fn schemas_equal_the_published_ones() {
     }
     assert_eq!(count, 15);
 }
+
+#[test]
+fn canonical_json_agrees_with_every_vector() {
+    use telic::store::canonical_json::{canonical, canonical_text, digest};
+    let Some(folder) = folder() else { return };
+    let file = json(&folder.join("canonical-json.json"));
+    let entries = file["vectors"].as_array().unwrap();
+    assert!(entries.len() > 50);
+    for entry in entries {
+        let input = entry["input"].as_str().unwrap();
+        let expected = entry["canonical"].as_str().unwrap();
+        let text = canonical_text(input.as_bytes()).unwrap_or_else(|error| panic!("{input}: {error}"));
+        assert_eq!(text, expected, "{input}");
+        assert_eq!(digest(text.as_bytes()).to_string(), entry["sha256"].as_str().unwrap(), "{input}");
+        // What the usual parser can read must come out the same way.
+        if let Ok(value) = serde_json::from_str::<Value>(input) {
+            assert_eq!(canonical(&value).unwrap(), expected, "parsed: {input}");
+        }
+    }
+    for entry in file["rejected"].as_array().unwrap() {
+        let input = entry["input"].as_str().unwrap();
+        assert!(canonical_text(input.as_bytes()).is_err(), "{input}: {}", entry["reason"]);
+    }
+}
