@@ -10,7 +10,6 @@ use std::path::{Component, Path, PathBuf};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-
 /// What the choice depends on: variables, the working directory, and the home directory of the password database.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
@@ -148,7 +147,9 @@ pub fn all_state_dirs(surroundings: &Surroundings) -> Result<Vec<PathBuf>, PathE
     };
     let mut dirs: Vec<PathBuf> = match stores_dir(surroundings) {
         Ok(stores) => fs::read_dir(stores)
-            .map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()).filter(holds_ledger).collect())
+            .map(|entries| {
+                entries.filter_map(Result::ok).map(|entry| entry.path()).filter(holds_ledger).collect()
+            })
             .unwrap_or_default(),
         Err(error) if set(surroundings.telic_state_dir.as_ref()).is_none() => return Err(error),
         Err(_) => Vec::new(),

@@ -65,7 +65,12 @@ impl Blobs {
     ///
     /// An existing blob is compared, not trusted (`store.md` 11, item 2); its modification time is refreshed so that
     /// a collector leaves it alone.
-    pub(super) fn put(&self, digest: &Digest, bytes: &[u8], durability: Durability) -> Result<(), StoreError> {
+    pub(super) fn put(
+        &self,
+        digest: &Digest,
+        bytes: &[u8],
+        durability: Durability,
+    ) -> Result<(), StoreError> {
         let hex = digest.hex();
         let dir = self.folder.prefix_dir(&hex[..2])?;
         if let Some(mut file) = open_blob(&dir, &hex[2..], digest)?
@@ -128,7 +133,8 @@ impl Blobs {
 
     /// The whole blob and its state.
     pub(super) fn read(&self, digest: &Digest) -> Result<(Vec<u8>, Stamp), StoreError> {
-        let (mut file, stamp) = self.open(digest)?.ok_or_else(|| StoreError::integrity(digest, "is missing"))?;
+        let (mut file, stamp) =
+            self.open(digest)?.ok_or_else(|| StoreError::integrity(digest, "is missing"))?;
         let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0).min(4 << 20));
         file.read_to_end(&mut bytes).map_err(|error| StoreError::blob(digest, &error))?;
         Ok((bytes, stamp))
@@ -136,7 +142,8 @@ impl Blobs {
 
     /// Whether the blob's bytes are what its name says, read in pieces.
     pub(super) fn verify(&self, digest: &Digest) -> Result<u64, StoreError> {
-        let (mut file, stamp) = self.open(digest)?.ok_or_else(|| StoreError::integrity(digest, "is missing"))?;
+        let (mut file, stamp) =
+            self.open(digest)?.ok_or_else(|| StoreError::integrity(digest, "is missing"))?;
         let found = hash(&mut file).map_err(|error| StoreError::blob(digest, &error))?;
         if found == *digest { Ok(stamp.size) } else { Err(StoreError::integrity(digest, "is damaged")) }
     }
@@ -251,7 +258,8 @@ impl Temporary {
             Ok(()) => self.published = true,
             // `store.md` 4.1, step 5: what is there meanwhile will do, if it is right.
             Err(error) => {
-                let mut found = open_blob(dir, name, digest)?.ok_or_else(|| StoreError::blob(digest, &error))?;
+                let mut found =
+                    open_blob(dir, name, digest)?.ok_or_else(|| StoreError::blob(digest, &error))?;
                 if hash(&mut found).ok() != Some(*digest) {
                     return Err(StoreError::blob(digest, &error));
                 }
@@ -332,7 +340,10 @@ mod tests {
         symlink(&outside, path.parent().unwrap()).unwrap();
         fs::rename(outside.join("file"), outside.join(path.file_name().unwrap())).unwrap();
         assert_eq!(blobs.read(&digest).unwrap_err().code(), "state_directory_refused");
-        assert_eq!(blobs.put(&digest, b"body", Durability::Visible).unwrap_err().code(), "state_directory_refused");
+        assert_eq!(
+            blobs.put(&digest, b"body", Durability::Visible).unwrap_err().code(),
+            "state_directory_refused"
+        );
     }
 
     #[test]

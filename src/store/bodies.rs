@@ -50,7 +50,8 @@ impl Cache {
 
     /// Forgets the least recently used bodies until a quarter is free.
     fn shrink(&mut self) {
-        let mut ages: Vec<(u64, Digest)> = self.kept.iter().map(|(digest, kept)| (kept.used, *digest)).collect();
+        let mut ages: Vec<(u64, Digest)> =
+            self.kept.iter().map(|(digest, kept)| (kept.used, *digest)).collect();
         ages.sort_unstable();
         for (_, digest) in ages {
             if self.bytes <= CACHE_BYTES / 4 * 3 {
@@ -76,7 +77,8 @@ impl Bodies {
 
     /// The parsed body, from the cache when its file has not changed since it was checked.
     pub(super) fn value(&self, digest: &Digest) -> Result<Arc<Value>, StoreError> {
-        let (mut file, stamp) = self.blobs.open(digest)?.ok_or_else(|| StoreError::integrity(digest, "is missing"))?;
+        let (mut file, stamp) =
+            self.blobs.open(digest)?.ok_or_else(|| StoreError::integrity(digest, "is missing"))?;
         if let Some(value) = lock(&self.cache).get(digest, stamp) {
             return Ok(value);
         }

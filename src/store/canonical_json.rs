@@ -175,7 +175,11 @@ fn text_order(a: &Text, b: &Text) -> Ordering {
     match (a, b) {
         (Text::Plain(a), Text::Plain(b)) => key_order(a, b),
         (Text::Plain(a), Text::Units(b)) => {
-            if index_key(a).is_some() { Ordering::Less } else { a.encode_utf16().cmp(b.iter().copied()) }
+            if index_key(a).is_some() {
+                Ordering::Less
+            } else {
+                a.encode_utf16().cmp(b.iter().copied())
+            }
         }
         (Text::Units(_), Text::Plain(_)) => text_order(b, a).reverse(),
         (Text::Units(a), Text::Units(b)) => a.cmp(b),

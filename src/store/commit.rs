@@ -10,7 +10,8 @@ use super::change::{Change, Committed, Op, Outcome, Quota};
 use super::journal::{self, JOURNAL_LIMIT};
 use super::read::{count_artifacts, find_artifact, find_run, last_sequence};
 use super::records::{
-    ARTIFACTS_PER_RUN, ArtifactRecord, EVENTS_PER_RUN, NewArtifact, NewEvent, RunRecord, SUMMARY_LIMIT, is_timestamp,
+    ARTIFACTS_PER_RUN, ArtifactRecord, EVENTS_PER_RUN, NewArtifact, NewEvent, RunRecord, SUMMARY_LIMIT,
+    is_timestamp,
 };
 use super::{Core, Digest, Store, StoreError};
 
@@ -50,9 +51,9 @@ impl Store {
 
 fn artifact_of(op: &Op) -> Option<&NewArtifact> {
     match op {
-        Op::InsertArtifact(artifact) | Op::InsertInitialArtifact(artifact) | Op::Supporting { artifact, .. } => {
-            Some(artifact)
-        }
+        Op::InsertArtifact(artifact)
+        | Op::InsertInitialArtifact(artifact)
+        | Op::Supporting { artifact, .. } => Some(artifact),
         _ => None,
     }
 }
@@ -68,7 +69,11 @@ fn apply(core: &Core, connection: &Connection, op: &Op) -> Result<Outcome, Store
         }
         Op::AppendEvent(event) => append_event(connection, event),
         Op::AppendEventOnce(event) => {
-            if has_equal_event(connection, event)? { Ok(Outcome::AlreadyThere) } else { append_event(connection, event) }
+            if has_equal_event(connection, event)? {
+                Ok(Outcome::AlreadyThere)
+            } else {
+                append_event(connection, event)
+            }
         }
         Op::Supporting { artifact, quota, event } => {
             supporting(core, connection, artifact, quota.as_ref(), event)
@@ -77,7 +82,11 @@ fn apply(core: &Core, connection: &Connection, op: &Op) -> Result<Outcome, Store
 }
 
 fn check_time(what: &str, text: &str) -> Result<(), StoreError> {
-    if is_timestamp(text) { Ok(()) } else { Err(StoreError::malformed(what, "its time has not three fraction digits")) }
+    if is_timestamp(text) {
+        Ok(())
+    } else {
+        Err(StoreError::malformed(what, "its time has not three fraction digits"))
+    }
 }
 
 fn insert_run(connection: &Connection, run: &RunRecord) -> Result<Outcome, StoreError> {
@@ -330,7 +339,9 @@ fn check_quota(
 ) -> Result<(), StoreError> {
     let (held, limit) = match quota {
         Quota::AfterLatest { after, limit } => (held_after(connection, artifact, after)?, *limit),
-        Quota::WithField { field, value, limit } => (held_with(core, connection, artifact, field, value)?, *limit),
+        Quota::WithField { field, value, limit } => {
+            (held_with(core, connection, artifact, field, value)?, *limit)
+        }
     };
     if held < limit {
         return Ok(());
@@ -345,7 +356,10 @@ fn held_after(connection: &Connection, artifact: &NewArtifact, after: &str) -> R
         .and_then(|mut select| select.query_row([&artifact.run_id, after], |row| row.get(0)))
         .map_err(failed)?;
     let Some(latest) = latest else {
-        return Err(StoreError::malformed(format!("run {}", artifact.run_id), format!("it has no {after} yet")));
+        return Err(StoreError::malformed(
+            format!("run {}", artifact.run_id),
+            format!("it has no {after} yet"),
+        ));
     };
     let held: i64 = connection
         .prepare_cached("SELECT count(*) FROM artifacts WHERE run_id = ?1 AND type = ?2 AND rowid > ?3")

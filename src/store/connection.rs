@@ -53,7 +53,8 @@ pub(super) fn open_writer(folder: &Folder) -> Result<Connection, StoreError> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_EXRESCODE;
-    let connection = Connection::open_with_flags(folder.ledger_path(), flags).map_err(StoreError::sql(context))?;
+    let connection =
+        Connection::open_with_flags(folder.ledger_path(), flags).map_err(StoreError::sql(context))?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(StoreError::sql(context))?;
     folder.private_ledger()?;
     patiently("setting the ledger's journal mode", || {

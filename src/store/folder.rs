@@ -19,7 +19,8 @@ pub(super) const LEDGER: &str = "ledger.sqlite3";
 const SIDE_FILES: [&str; 2] = ["ledger.sqlite3-wal", "ledger.sqlite3-shm"];
 const PRIVATE_DIR: Mode = Mode::S_IRWXU;
 const PRIVATE_FILE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
-const DIR_FLAGS: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_RDONLY);
+const DIR_FLAGS: OFlag =
+    OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_RDONLY);
 
 /// An open state directory.
 #[derive(Debug)]
@@ -35,7 +36,9 @@ impl Folder {
         // Without a trailing slash, which would follow a link.
         let path: PathBuf = path.components().collect();
         match fs::symlink_metadata(&path) {
-            Ok(found) if found.file_type().is_symlink() => return Err(refused(&path, "it is a symbolic link")),
+            Ok(found) if found.file_type().is_symlink() => {
+                return Err(refused(&path, "it is a symbolic link"));
+            }
             Ok(_) => {}
             Err(_) => fs::DirBuilder::new()
                 .recursive(true)
@@ -57,7 +60,9 @@ impl Folder {
     pub(super) fn inspect(path: &Path) -> Result<Self, StoreError> {
         let path: PathBuf = path.components().collect();
         match fs::symlink_metadata(&path) {
-            Ok(found) if found.file_type().is_symlink() => return Err(refused(&path, "it is a symbolic link")),
+            Ok(found) if found.file_type().is_symlink() => {
+                return Err(refused(&path, "it is a symbolic link"));
+            }
             Ok(_) => {}
             Err(_) => return Err(StoreError::NoLedger { path }),
         }
@@ -103,8 +108,9 @@ impl Folder {
         let ledger = stat(LEDGER);
         let log = stat(SIDE_FILES[0]).map(|log| log.st_size).filter(|size| *size > 0);
         #[expect(clippy::useless_conversion, reason = "this field's type differs between systems")]
-        ledger
-            .map_or((0, 0, 0, log), |ledger| (ledger.st_size, ledger.st_mtime, i64::from(ledger.st_mtime_nsec), log))
+        ledger.map_or((0, 0, 0, log), |ledger| {
+            (ledger.st_size, ledger.st_mtime, i64::from(ledger.st_mtime_nsec), log)
+        })
     }
 
     fn refused(&self, name: &str, reason: impl Into<String>) -> StoreError {
@@ -139,8 +145,7 @@ impl Folder {
 
     fn check_ledger(&self) -> Result<(), StoreError> {
         if self.regular_or_absent(LEDGER)?.is_none() {
-            let flags =
-                OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_RDWR | OFlag::O_CLOEXEC;
+            let flags = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_RDWR | OFlag::O_CLOEXEC;
             match openat(&self.root, LEDGER, flags, PRIVATE_FILE) {
                 // Another opening was faster (`store.md` 11, item 3): what it made is checked below.
                 Ok(_) | Err(Errno::EEXIST) => {}
@@ -189,7 +194,13 @@ impl Folder {
     }
 
     /// Opens a directory without following a link. `shown` names it in errors, relative to the state directory.
-    fn dir(&self, parent: impl AsFd, name: &str, shown: &str, create: bool) -> Result<Option<OwnedFd>, StoreError> {
+    fn dir(
+        &self,
+        parent: impl AsFd,
+        name: &str,
+        shown: &str,
+        create: bool,
+    ) -> Result<Option<OwnedFd>, StoreError> {
         let open = || openat(parent.as_fd(), name, DIR_FLAGS, Mode::empty());
         let refused = |reason: String| refused(Path::new(shown), reason);
         let mut opened = open();
@@ -211,7 +222,9 @@ impl Folder {
                 Ok(Some(dir))
             }
             Err(Errno::ENOENT) => Ok(None),
-            Err(Errno::ENOTDIR | Errno::ELOOP) => Err(refused("it is a symbolic link, or not a directory".to_owned())),
+            Err(Errno::ENOTDIR | Errno::ELOOP) => {
+                Err(refused("it is a symbolic link, or not a directory".to_owned()))
+            }
             Err(error) => Err(refused(error.to_string())),
         }
     }
@@ -293,7 +306,10 @@ mod tests {
         symlink("nowhere", temp.path().join("link")).unwrap();
         fs::write(temp.path().join("file"), "").unwrap();
         for name in ["link", "file"] {
-            assert_eq!(Folder::create(&temp.path().join(name)).unwrap_err().code(), "state_directory_refused");
+            assert_eq!(
+                Folder::create(&temp.path().join(name)).unwrap_err().code(),
+                "state_directory_refused"
+            );
         }
     }
 

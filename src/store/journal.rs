@@ -25,7 +25,9 @@ const BATCH: i64 = 256;
 /// Adds a body to the journal, inside the transaction that inserts its row.
 pub(super) fn record(connection: &Connection, digest: &Digest, text: &str) -> Result<(), StoreError> {
     connection
-        .prepare_cached("INSERT INTO telic_blob_journal (digest, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+        .prepare_cached(
+            "INSERT INTO telic_blob_journal (digest, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        )
         .and_then(|mut insert| insert.execute((digest.hex(), text.as_bytes())))
         .map_err(StoreError::sql("writing the blob journal"))?;
     Ok(())
@@ -58,8 +60,9 @@ pub(super) fn flush(core: &Core) -> Result<(), StoreError> {
         core.blobs.sync_roots(&batch[0].0)?;
         core.write("emptying the blob journal", |transaction| {
             let failed = StoreError::sql("emptying the blob journal");
-            let mut delete =
-                transaction.prepare_cached("DELETE FROM telic_blob_journal WHERE digest = ?1").map_err(failed)?;
+            let mut delete = transaction
+                .prepare_cached("DELETE FROM telic_blob_journal WHERE digest = ?1")
+                .map_err(failed)?;
             for (digest, _) in &batch {
                 delete.execute([digest.hex()]).map_err(failed)?;
             }

@@ -46,9 +46,9 @@ impl Json {
             Self::Number(number) => number_value(number),
             Self::Text(text) => Value::String(text.into_lossy()),
             Self::Array(items) => Value::Array(items.into_iter().map(Self::into_lossy).collect()),
-            Self::Object(members) => {
-                Value::Object(members.into_iter().map(|(key, value)| (key.into_lossy(), value.into_lossy())).collect())
-            }
+            Self::Object(members) => Value::Object(
+                members.into_iter().map(|(key, value)| (key.into_lossy(), value.into_lossy())).collect(),
+            ),
         }
     }
 }
@@ -116,7 +116,8 @@ impl Reader<'_> {
     }
 
     fn word(&mut self) -> Result<Json, CanonicalError> {
-        for (word, value) in [("true", Json::Bool(true)), ("false", Json::Bool(false)), ("null", Json::Null)] {
+        for (word, value) in [("true", Json::Bool(true)), ("false", Json::Bool(false)), ("null", Json::Null)]
+        {
             if self.text[self.at..].starts_with(word) {
                 self.at += word.len();
                 return Ok(value);
@@ -200,7 +201,8 @@ impl Reader<'_> {
                 return Err(self.wrong("digits were expected in the exponent"));
             }
         }
-        let number: f64 = self.text[from..self.at].parse().map_err(|_| self.wrong("a number was expected"))?;
+        let number: f64 =
+            self.text[from..self.at].parse().map_err(|_| self.wrong("a number was expected"))?;
         if number.is_finite() { Ok(Json::Number(number)) } else { Err(CanonicalError::Overflow) }
     }
 
@@ -235,7 +237,12 @@ impl Reader<'_> {
     }
 
     /// Appends an escaped unit, joined with a following one when they are a pair.
-    fn escaped(&mut self, unit: u16, text: &mut String, units: &mut Option<Vec<u16>>) -> Result<(), CanonicalError> {
+    fn escaped(
+        &mut self,
+        unit: u16,
+        text: &mut String,
+        units: &mut Option<Vec<u16>>,
+    ) -> Result<(), CanonicalError> {
         let mut pair = vec![unit];
         if (0xd800..0xdc00).contains(&unit) && self.text[self.at..].starts_with("\\u") {
             let before = self.at;
@@ -293,7 +300,9 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_refused_with_its_place() {
-        for (text, at) in [("[1,]", 3), ("{\"a\":01}", 7), ("\"\t\"", 1), ("1 2", 2), ("\"\\x41\"", 2), ("-", 1)] {
+        for (text, at) in
+            [("[1,]", 3), ("{\"a\":01}", 7), ("\"\t\"", 1), ("1 2", 2), ("\"\\x41\"", 2), ("-", 1)]
+        {
             match parse(text.as_bytes()) {
                 Err(CanonicalError::NotJson { at: found, .. }) => assert_eq!(found, at, "{text}"),
                 other => panic!("{text}: {other:?}"),

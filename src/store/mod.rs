@@ -36,8 +36,8 @@ pub use digest::Digest;
 pub use error::StoreError;
 pub use read::RunCursor;
 pub use records::{
-    ARTIFACTS_PER_RUN, ArtifactRecord, BODY_LIMIT, Body, BudgetSnapshot, EVENTS_PER_RUN, EventRecord, Listing,
-    NewArtifact, NewEvent, RunRecord, SCHEMA_VERSION, SUMMARY_LIMIT, is_timestamp, timestamp_text,
+    ARTIFACTS_PER_RUN, ArtifactRecord, BODY_LIMIT, Body, BudgetSnapshot, EVENTS_PER_RUN, EventRecord,
+    Listing, NewArtifact, NewEvent, RunRecord, SCHEMA_VERSION, SUMMARY_LIMIT, is_timestamp, timestamp_text,
 };
 
 use blobs::Blobs;
@@ -89,8 +89,9 @@ impl Core {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut writer = lock(self.writer.as_ref().ok_or(StoreError::ReadOnly)?);
-        let transaction =
-            writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(StoreError::sql(context))?;
+        let transaction = writer
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(StoreError::sql(context))?;
         let done = work(&transaction)?;
         transaction.commit().map_err(StoreError::sql(context))?;
         Ok(done)

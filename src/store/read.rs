@@ -10,7 +10,8 @@ use super::records::{
 };
 use super::{Store, StoreError};
 
-const RUN_COLUMNS: &str = "run_id, schema_version, repository_root, requested_mode, status, phase, resume_phase,
+const RUN_COLUMNS: &str =
+    "run_id, schema_version, repository_root, requested_mode, status, phase, resume_phase,
     version, prompt_revisions_remaining, remediations_remaining, outcome_hint, created_at, updated_at";
 const ARTIFACT_COLUMNS: &str =
     "artifact_id, run_id, type, schema_version, producer, sha256, source_refs_json, redaction, created_at";
@@ -36,7 +37,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::RunNotFound`]; [`StoreError::Malformed`] when its schema version is not 1.0.
     pub fn run(&self, run_id: &str) -> Result<RunRecord, StoreError> {
-        find_run(&*self.core().readers.take()?, run_id)?.ok_or_else(|| StoreError::RunNotFound(run_id.to_owned()))?
+        find_run(&*self.core().readers.take()?, run_id)?
+            .ok_or_else(|| StoreError::RunNotFound(run_id.to_owned()))?
     }
 
     /// The runs that changed last, at most `limit`, latest first.
@@ -51,7 +53,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::runs`].
-    pub fn runs_after(&self, cursor: Option<&RunCursor>, limit: u32) -> Result<Listing<RunRecord>, StoreError> {
+    pub fn runs_after(
+        &self,
+        cursor: Option<&RunCursor>,
+        limit: u32,
+    ) -> Result<Listing<RunRecord>, StoreError> {
         let failed = StoreError::sql("listing runs");
         let reader = self.core().readers.take()?;
         // Text is above every cursor's text and id when there is none to start after.
@@ -98,7 +104,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::ArtifactNotFound`] when `after` is not in the run (any more).
-    pub fn artifacts_after(&self, run_id: &str, after: Option<&str>) -> Result<Vec<ArtifactRecord>, StoreError> {
+    pub fn artifacts_after(
+        &self,
+        run_id: &str,
+        after: Option<&str>,
+    ) -> Result<Vec<ArtifactRecord>, StoreError> {
         list_artifacts(&*self.core().readers.take()?, run_id, after)
     }
 
@@ -124,7 +134,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Malformed`] for a limit out of range or a malformed row.
-    pub fn events(&self, run_id: &str, after_sequence: i64, limit: u32) -> Result<Vec<EventRecord>, StoreError> {
+    pub fn events(
+        &self,
+        run_id: &str,
+        after_sequence: i64,
+        limit: u32,
+    ) -> Result<Vec<EventRecord>, StoreError> {
         if limit == 0 || i64::from(limit) > EVENTS_PER_RUN || after_sequence < 0 {
             return Err(StoreError::malformed("events", "the cursor or the limit is out of range"));
         }
@@ -184,7 +199,9 @@ pub(super) fn find_artifact(
     artifact_id: &str,
 ) -> Result<Option<ArtifactRecord>, StoreError> {
     connection
-        .prepare_cached(&format!("SELECT {ARTIFACT_COLUMNS} FROM artifacts WHERE run_id = ?1 AND artifact_id = ?2"))
+        .prepare_cached(&format!(
+            "SELECT {ARTIFACT_COLUMNS} FROM artifacts WHERE run_id = ?1 AND artifact_id = ?2"
+        ))
         .and_then(|mut select| select.query_row([run_id, artifact_id], artifact_row).optional())
         .map_err(StoreError::sql("reading an artifact"))?
         .transpose()
@@ -202,7 +219,9 @@ fn list_artifacts(
         Some(after) => Some(
             connection
                 .prepare_cached("SELECT rowid FROM artifacts WHERE run_id = ?1 AND artifact_id = ?2")
-                .and_then(|mut select| select.query_row([run_id, after], |row| row.get::<_, i64>(0)).optional())
+                .and_then(|mut select| {
+                    select.query_row([run_id, after], |row| row.get::<_, i64>(0)).optional()
+                })
                 .map_err(failed)?
                 .ok_or_else(|| StoreError::ArtifactNotFound {
                     run_id: run_id.to_owned(),
@@ -210,9 +229,8 @@ fn list_artifacts(
                 })?,
         ),
     };
-    let sql = format!(
-        "SELECT {ARTIFACT_COLUMNS} FROM artifacts WHERE run_id = ?1 AND rowid > ?2 ORDER BY rowid"
-    );
+    let sql =
+        format!("SELECT {ARTIFACT_COLUMNS} FROM artifacts WHERE run_id = ?1 AND rowid > ?2 ORDER BY rowid");
     let mut select = connection.prepare_cached(&sql).map_err(failed)?;
     let rows = select.query_map((run_id, from.unwrap_or(i64::MIN)), artifact_row).map_err(failed)?;
     let mut artifacts = Vec::new();
@@ -264,9 +282,10 @@ fn artifact_row(row: &Row<'_>) -> rusqlite::Result<Result<ArtifactRecord, StoreE
     };
     Ok(match serde_json::from_str(&refs) {
         Ok(source_refs) => Ok(ArtifactRecord { source_refs, ..artifact }),
-        Err(error) => {
-            Err(StoreError::malformed(format!("artifact {}", artifact.artifact_id), format!("source refs: {error}")))
-        }
+        Err(error) => Err(StoreError::malformed(
+            format!("artifact {}", artifact.artifact_id),
+            format!("source refs: {error}"),
+        )),
     })
 }
 
@@ -298,7 +317,10 @@ fn event_json(
     budgets: &str,
 ) -> Result<EventRecord, StoreError> {
     let malformed = |column: &str| {
-        StoreError::malformed(format!("event {} of run {}", event.sequence, event.run_id), format!("its {column}"))
+        StoreError::malformed(
+            format!("event {} of run {}", event.sequence, event.run_id),
+            format!("its {column}"),
+        )
     };
     let refs = |text: &str, column| serde_json::from_str::<Vec<String>>(text).map_err(|_| malformed(column));
     let (input_refs, output_refs) = (refs(inputs, "input references")?, refs(outputs, "output references")?);

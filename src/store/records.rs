@@ -79,8 +79,9 @@ impl ArtifactRecord {
     /// # Errors
     /// [`StoreError::Malformed`] when the row holds no digest.
     pub fn digest(&self) -> Result<Digest, StoreError> {
-        Digest::parse(&self.sha256)
-            .map_err(|_| StoreError::malformed(format!("artifact {}", self.artifact_id), "its digest is malformed"))
+        Digest::parse(&self.sha256).map_err(|_| {
+            StoreError::malformed(format!("artifact {}", self.artifact_id), "its digest is malformed")
+        })
     }
 }
 

@@ -87,7 +87,10 @@ fn what_is_committed_is_read_back_in_ledger_order() {
     assert_eq!(store.body_text(&artifacts[0]).unwrap(), r#"{"frame":"f1","id":"message"}"#);
     assert_eq!(store.artifacts_after("r1", Some("message")).unwrap(), artifacts[1..]);
     let events = store.events("r1", 0, 500).unwrap();
-    assert_eq!((events.len(), events[0].sequence, events[0].budget_snapshot.remediations_remaining), (1, 1, 0));
+    assert_eq!(
+        (events.len(), events[0].sequence, events[0].budget_snapshot.remediations_remaining),
+        (1, 1, 0)
+    );
 }
 
 #[test]
@@ -97,7 +100,10 @@ fn an_update_with_the_wrong_version_changes_nothing_at_all() {
     let change = |expected| {
         Change::new()
             .and(Op::InsertArtifact(artifact("r1", &format!("a{expected}"), "ProblemFrame")))
-            .and(Op::UpdateRun { expected_version: expected, run: RunRecord { phase: "next".into(), ..run("r1") } })
+            .and(Op::UpdateRun {
+                expected_version: expected,
+                run: RunRecord { phase: "next".into(), ..run("r1") },
+            })
             .and(Op::AppendEvent(event("r1", &format!("e{expected}"))))
     };
     let error = store.commit(&change(2)).unwrap_err();
