@@ -1,3 +1,7 @@
 //! The `telic` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    telic::cli::main()
+}

@@ -1,1 +1,60 @@
-//! The command line: one file per subcommand.
+//! The command line: one file per subcommand, and what each prints.
+//!
+//! Every command works without a terminal and takes `--json`, which prints one line. Exit codes: 0 done,
+//! 1 failed, 2 usage, 3 a person is needed, 4 not eligible.
+
+mod agent;
+mod completions;
+mod output;
+mod place;
+mod schema;
+mod validate;
+
+pub use output::Failure;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Supervise coding agents: typed workflow, checked evidence, deterministic verdicts.
+#[derive(Debug, Parser)]
+#[command(name = "telic", version, max_term_width = 100)]
+struct Arguments {
+    #[command(flatten)]
+    place: place::PlaceArguments,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Scripted agents
+    #[command(subcommand)]
+    Agent(agent::AgentCommand),
+    /// Check the body of an artifact against its type
+    Validate(validate::ValidateArguments),
+    /// Print the JSON Schema of an artifact type
+    Schema(schema::SchemaArguments),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArguments),
+}
+
+/// Runs the program on the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let json = arguments.place.json;
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(failure) => failure.report(json),
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    match &arguments.command {
+        Some(Command::Agent(command)) => agent::run(command),
+        Some(Command::Validate(given)) => validate::run(given, arguments.place.json),
+        Some(Command::Schema(given)) => schema::run(given),
+        Some(Command::Completions(given)) => completions::run(given),
+        None => Err(Failure::usage("there is no dashboard yet; see telic --help")),
+    }
+}
