@@ -140,3 +140,51 @@ fn canonical_json_agrees_with_every_vector() {
         assert!(canonical_text(input.as_bytes()).is_err(), "{input}: {}", entry["reason"]);
     }
 }
+
+#[test]
+fn secrets_are_detected_as_recorded() {
+    use telic::grounding::{paths::is_secret_like, secrets::likely_credential};
+    let Some(folder) = folder() else { return };
+    let vectors = json(&folder.join("secrets.json"));
+    let vectors = vectors["vectors"].as_array().unwrap();
+    assert!(vectors.len() > 100);
+    let wrong: Vec<_> = vectors
+        .iter()
+        .filter(|vector| {
+            let input = vector["input"].as_str().unwrap();
+            let secret = match vector["kind"].as_str().unwrap() {
+                "content" => likely_credential(input).is_some(),
+                "path" => is_secret_like(input),
+                other => panic!("unknown kind {other}"),
+            };
+            secret != vector["secret"].as_bool().unwrap()
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn paths_are_ranked_as_recorded() {
+    use telic::grounding::{paths::is_instruction, ranking::Query};
+    let Some(folder) = folder() else { return };
+    let vectors = json(&folder.join("ranking.json"));
+    let strings = |value: &Value| -> Vec<String> {
+        value.as_array().unwrap().iter().map(|entry| entry.as_str().unwrap().to_owned()).collect()
+    };
+    for vector in vectors["vectors"].as_array().unwrap() {
+        let query = Query::new(vector["request"].as_str().unwrap(), &strings(&vector["active_paths"]));
+        let paths = strings(&vector["paths"]);
+        let ranked: Vec<Value> = query
+            .rank_all(paths.iter().map(String::as_str))
+            .into_iter()
+            .map(
+                |entry| serde_json::json!({"path": entry.path, "score": entry.score, "pinned": entry.pinned}),
+            )
+            .collect();
+        assert_eq!(&Value::Array(ranked), &vector["ranked"], "{}", vector["name"]);
+    }
+    for vector in vectors["instruction_paths"].as_array().unwrap() {
+        let path = vector["path"].as_str().unwrap();
+        assert_eq!(is_instruction(path), vector["instruction"].as_bool().unwrap(), "{path}");
+    }
+}

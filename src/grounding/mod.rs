@@ -1,1 +1,5 @@
 //! Repository inventory, ranking and secret detection.
+
+pub mod paths;
+pub mod ranking;
+pub mod secrets;
