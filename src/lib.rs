@@ -6,6 +6,8 @@
 
 pub mod text;
 
+pub mod config;
+
 pub mod paths;
 
 pub mod protocol;
