@@ -38,6 +38,8 @@ words! {
         AgentNotFound = "agent_not_found",
         AgentStartFailed = "agent_start_failed",
         AgentCrashed = "agent_crashed",
+        /// The agent exited although its phase is open.
+        AgentExitedEarly = "agent_exited_early",
         AgentTimeout = "agent_timeout",
         AgentOutputLimit = "agent_output_limit",
         ToolUnavailable = "tool_unavailable",

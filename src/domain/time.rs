@@ -25,8 +25,8 @@ impl TimeError {
 
 /// 0000-01-01T00:00:00.000Z.
 const FIRST: i64 = -62_167_219_200_000;
-/// 9999-12-30T22:00:00.999Z, the last millisecond that the calendar library can show.
-const LAST: i64 = 253_402_207_200_999;
+/// 9999-12-30T22:00:00.000Z, the last time that the calendar library takes as milliseconds.
+const LAST: i64 = 253_402_207_200_000;
 
 impl Timestamp {
     /// The time so many milliseconds after 1970 (before it, when negative).
@@ -124,7 +124,7 @@ mod tests {
             (1_772_442_930_250, "2026-03-02T09:15:30.250Z"),
             (-1, "1969-12-31T23:59:59.999Z"),
             (FIRST, "0000-01-01T00:00:00.000Z"),
-            (LAST, "9999-12-30T22:00:00.999Z"),
+            (LAST, "9999-12-30T22:00:00.000Z"),
         ];
         for (millis, text) in cases {
             let time = Timestamp::from_millis(millis).unwrap();
