@@ -1,0 +1,1 @@
+//! Grounding of real repositories.
