@@ -188,6 +188,13 @@ impl Refusal {
         self
     }
 
+    /// Asks for the denial to be recorded once.
+    #[must_use]
+    pub fn denying(mut self, decision: PermissionDecision) -> Self {
+        self.denial = Some(Box::new(decision));
+        self
+    }
+
     /// Adds a fact for programs.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {

@@ -2,12 +2,37 @@
 //!
 //! Nothing here reads a clock, a random source, a file or the database: time and ids come in with the
 //! submission, facts of the file system through one small trait. So a run can be replayed from its artifacts.
+//!
+//! The way of a submission: [`submit()`] checks tokens, type and schema, then [`references`], then [`rules`], then
+//! the table in [`transition`]; what comes out is [`Accepted`], which the store writes in one transaction.
 
+mod accepted;
+pub mod authority;
+mod context;
 mod error;
+mod facts;
+mod next_action;
+mod policy;
+pub mod predicates;
 pub mod rules;
 mod run;
+mod stamp;
+mod start;
+mod submit;
+mod trace;
 mod view;
 
+pub use accepted::{Accepted, Effect, NewArtifact, NewEvent, SlotQuota};
+pub use context::{Context, Env};
 pub use error::{Code, Refusal};
+pub use facts::{Facts, NoFacts};
+pub use next_action::{Schemas, action_id, next_action};
+pub use policy::RepositoryPolicy;
 pub use run::{OutcomeHint, RunPhase, RunState, RunStatus};
+pub use stamp::Stamp;
+pub use start::{LIST_LIMIT, REQUEST_LIMIT, StartInput, start};
+pub use submit::{Grounding, Submission, Tokens, cancel, denial_event, ground, submit};
+pub use trace::{
+    DENIALS_PER_VERSION, EVENT_LIMIT, EVENTS_RESERVED, EventType, SUMMARY_LIMIT, StoredEvent, public_event,
+};
 pub use view::{EventKey, RunView, Stored};

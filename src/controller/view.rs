@@ -37,6 +37,10 @@ pub struct EventKey {
     pub id: String,
     /// Its position, from 1.
     pub sequence: i64,
+    /// Its type as stored.
+    pub event_type: String,
+    /// Whether something came out of it; a recorded denial of a refused submission has no output.
+    pub has_output: bool,
 }
 
 /// A run with everything that was stored for it.

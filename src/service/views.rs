@@ -80,7 +80,12 @@ impl Views {
             let full = page.len() == EVENT_PAGE as usize;
             for event in page {
                 sequence = event.sequence;
-                keys.push(EventKey { id: event.event_id, sequence: event.sequence });
+                keys.push(EventKey {
+                    id: event.event_id,
+                    sequence: event.sequence,
+                    event_type: event.event_type,
+                    has_output: !event.output_refs.is_empty(),
+                });
             }
             if !full {
                 return Ok(keys);
