@@ -1,5 +1,6 @@
 //! What one transaction does: a [`Change`] is a list of operations, all of them or none.
 
+use super::own::OwnOp;
 use super::records::{ArtifactRecord, NewArtifact, NewEvent, RunRecord};
 
 /// One step of a change.
@@ -33,6 +34,8 @@ pub enum Op {
         /// Appended only when the artifact is new.
         event: NewEvent,
     },
+    /// An operation on telic's own records.
+    Own(OwnOp),
 }
 
 /// How many artifacts of a type a run may hold; the new one is counted.
@@ -70,11 +73,15 @@ pub enum Outcome {
     Replayed(ArtifactRecord),
     /// An event was appended with this sequence.
     Appended {
-        /// Its place in the run's trace.
+        /// Its place in the run's trace, or in the global order.
         sequence: i64,
     },
     /// An equal event was there already.
     AlreadyThere,
+    /// A record of telic's own was written.
+    Recorded,
+    /// What had to hold does.
+    Holds,
 }
 
 /// The outcomes of a change, one per operation, in order.

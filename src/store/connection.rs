@@ -155,9 +155,13 @@ impl Readers {
         Ok(Reader { open: Some(open), home: self })
     }
 
-    /// Opens a reader of one's own, for a use that must stay on one connection.
-    pub(super) fn open_own(&self) -> Result<Connection, StoreError> {
-        Ok(self.open(self.inspecting.then(|| self.folder.ledger_stamp()))?.connection)
+    /// Opens a reader that stays with its user: a change of the ledger shows only on a connection that was there
+    /// before it.
+    pub(super) fn open_own(&self) -> Result<OwnReader, StoreError> {
+        let open = self.open(self.inspecting.then(|| self.folder.ledger_stamp()))?;
+        let mut reader = OwnReader { open, version: 0 };
+        reader.version = reader.data_version()?;
+        Ok(reader)
     }
 
     fn open(&self, stamp: Option<LedgerStamp>) -> Result<OpenReader, StoreError> {
@@ -201,5 +205,46 @@ impl Drop for Reader<'_> {
                 idle.push(open);
             }
         }
+    }
+}
+
+/// A reader that notices changes.
+pub(super) struct OwnReader {
+    open: OpenReader,
+    version: i64,
+}
+
+impl OwnReader {
+    /// Changes whenever another connection, of whatever program, has committed.
+    fn data_version(&self) -> Result<i64, StoreError> {
+        self.open
+            .connection
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut ask| ask.query_row([], |row| row.get(0)))
+            .map_err(StoreError::sql("looking for changes"))
+    }
+
+    /// Whether anything was committed since this was asked last.
+    pub(super) fn has_changed(&mut self, home: &Readers) -> Result<bool, StoreError> {
+        if self.open.still.is_some() {
+            let stamp = home.folder.ledger_stamp();
+            if self.open.still == Some(stamp) {
+                return Ok(false);
+            }
+            *self = home.open_own()?;
+            return Ok(true);
+        }
+        let version = self.data_version()?;
+        let changed = version != self.version;
+        self.version = version;
+        Ok(changed)
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.open.connection
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.open.shape
     }
 }

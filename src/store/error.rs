@@ -88,6 +88,28 @@ pub enum StoreError {
         /// Its id.
         id: String,
     },
+    /// Another worker holds the run's lease.
+    #[error("run {run_id} is leased to another worker")]
+    LeaseHeld {
+        /// The run.
+        run_id: String,
+    },
+    /// The lease is no longer the one held on the run.
+    #[error("lease {lease_id} no longer holds run {run_id}")]
+    LeaseLost {
+        /// The run.
+        run_id: String,
+        /// The lease.
+        lease_id: String,
+    },
+    /// A newer telic has added to this ledger what this one does not know.
+    #[error("the ledger has telic's tables in version {found}; this telic knows {known}: use the newer one")]
+    TooNew {
+        /// The version found.
+        found: i64,
+        /// The greatest version known.
+        known: i64,
+    },
     /// The run exists already.
     #[error("run {0} exists already")]
     RunExists(String),
@@ -186,6 +208,9 @@ impl StoreError {
             Self::ConcurrentUpdate { .. } => "concurrent_update",
             Self::StatusConflict { .. } => "status_conflict",
             Self::RecordExists { .. } => "record_exists",
+            Self::LeaseHeld { .. } => "lease_held",
+            Self::LeaseLost { .. } => "lease_lost",
+            Self::TooNew { .. } => "store_too_new",
             Self::RunExists(_) => "run_exists",
             Self::ArtifactExists { .. } => "artifact_exists",
             Self::ReplayConflict { .. } => "replay_conflict",

@@ -6,7 +6,8 @@
 //!
 //! Rooms: `folder` (the directory and its safety), `connection` and `schema` (opening the ledger), `records` (rows as
 //! values), `read`, `change` and `commit` (the edge), `blobs`, `bodies` and `journal` (content), `canonical_json` and
-//! `json_text` (the text digests are taken over).
+//! `json_text` (the text digests are taken over), `own` and `own_tables` (telic's own records), `feed` (what changed),
+//! `maintenance` (the log, checking what is stored).
 
 mod blobs;
 mod bodies;
@@ -16,9 +17,12 @@ mod commit;
 mod connection;
 mod digest;
 mod error;
+mod feed;
 mod folder;
 mod journal;
 mod json_text;
+mod maintenance;
+mod own;
 mod own_tables;
 mod read;
 mod records;
@@ -34,6 +38,10 @@ pub use bodies::BlobReader;
 pub use change::{Change, Committed, Op, Outcome, Quota};
 pub use digest::Digest;
 pub use error::StoreError;
+pub use feed::{Changes, Feed, RunPulse, Touched, Waker};
+pub use maintenance::{BlobFinding, LogState};
+pub use own::{Guard, Keys, LeaseRow, OwnOp, OwnRow, Record};
+pub use own_tables::Kind;
 pub use read::RunCursor;
 pub use records::{
     ARTIFACTS_PER_RUN, ArtifactRecord, BODY_LIMIT, Body, BudgetSnapshot, EVENTS_PER_RUN, EventRecord,

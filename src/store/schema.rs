@@ -73,6 +73,10 @@ const CONTEXT: &str = "preparing the ledger's tables";
 
 /// Creates what is missing and upgrades what is old, in one transaction; writes nothing when all is there.
 pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    // An older program must not write what a newer one gave a meaning it does not know.
+    if let Some(found) = patiently(CONTEXT, || own_version(connection))?.filter(|found| *found > VERSION) {
+        return Err(StoreError::TooNew { found, known: VERSION });
+    }
     if patiently(CONTEXT, || is_current(connection))? {
         return Ok(());
     }
@@ -84,10 +88,10 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
             upgrade(&transaction)?;
             transaction.execute_batch(SHARED_INDEXES)?;
             transaction.execute_batch(OWN)?;
-            transaction.execute_batch(super::own_tables::TABLES)?;
+            transaction.execute_batch(&super::own_tables::statements())?;
             transaction.execute(
                 "INSERT INTO telic_meta (key, value) VALUES ('version', ?1)
-                 ON CONFLICT (key) DO UPDATE SET value = max(CAST(value AS INTEGER), excluded.value)",
+                 ON CONFLICT (key) DO UPDATE SET value = excluded.value",
                 [VERSION.to_string()],
             )?;
         }
@@ -107,10 +111,23 @@ fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
     if objects < 10 || !has_decisions(connection)? || has_global_ids(connection)? {
         return Ok(false);
     }
+    Ok(own_version(connection)?.is_some_and(|version| version >= VERSION))
+}
+
+/// The version of telic's own tables, if it has any.
+fn own_version(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    let there: bool = connection.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'telic_meta')",
+        [],
+        |row| row.get(0),
+    )?;
+    if !there {
+        return Ok(None);
+    }
     let version: Option<String> = connection
         .query_row("SELECT value FROM telic_meta WHERE key = 'version'", [], |row| row.get(0))
         .optional()?;
-    Ok(version.and_then(|version| version.parse::<i64>().ok()).is_some_and(|version| version >= VERSION))
+    Ok(version.and_then(|version| version.parse().ok()))
 }
 
 fn has_decisions(connection: &Connection) -> rusqlite::Result<bool> {

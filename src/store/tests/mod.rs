@@ -1,5 +1,10 @@
 //! Behaviour of the whole store.
 
+mod faults;
+mod feed;
+mod own;
+mod workflow;
+
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -76,41 +81,18 @@ fn started(store: &Store, id: &str) {
     store.commit(&change).unwrap();
 }
 
-#[test]
-fn what_is_committed_is_read_back_in_ledger_order() {
-    let (_temp, store) = open();
-    started(&store, "r1");
-    assert_eq!(store.run("r1").unwrap(), run("r1"));
-    let artifacts = store.artifacts("r1").unwrap();
-    assert_eq!(artifacts.iter().map(|a| a.artifact_id.as_str()).collect::<Vec<_>>(), ["message", "r1"]);
-    assert_eq!(*store.body(&artifacts[0]).unwrap(), json!({"frame": "f1", "id": "message"}));
-    assert_eq!(store.body_text(&artifacts[0]).unwrap(), r#"{"frame":"f1","id":"message"}"#);
-    assert_eq!(store.artifacts_after("r1", Some("message")).unwrap(), artifacts[1..]);
-    let events = store.events("r1", 0, 500).unwrap();
-    assert_eq!(
-        (events.len(), events[0].sequence, events[0].budget_snapshot.remediations_remaining),
-        (1, 1, 0)
-    );
+/// A connection of another program.
+fn raw(temp: &TempDir) -> rusqlite::Connection {
+    let connection = rusqlite::Connection::open(state(temp).join(folder::LEDGER)).unwrap();
+    connection.busy_timeout(connection::BUSY_TIMEOUT).unwrap();
+    connection
 }
 
-#[test]
-fn an_update_with_the_wrong_version_changes_nothing_at_all() {
-    let (_temp, store) = open();
-    started(&store, "r1");
-    let change = |expected| {
-        Change::new()
-            .and(Op::InsertArtifact(artifact("r1", &format!("a{expected}"), "ProblemFrame")))
-            .and(Op::UpdateRun {
-                expected_version: expected,
-                run: RunRecord { phase: "next".into(), ..run("r1") },
-            })
-            .and(Op::AppendEvent(event("r1", &format!("e{expected}"))))
-    };
-    let error = store.commit(&change(2)).unwrap_err();
-    assert_eq!(error.code(), "concurrent_update");
-    assert_eq!((store.artifact_count("r1").unwrap(), store.last_event_sequence("r1").unwrap()), (2, 1));
-    let done = store.commit(&change(1)).unwrap();
-    assert_eq!(done.outcomes[1], Outcome::Run { version: 2 });
-    assert_eq!(done.outcomes[2], Outcome::Appended { sequence: 2 });
-    assert_eq!((store.run("r1").unwrap().version, store.run("r1").unwrap().phase), (2, "next".to_owned()));
+fn blob_path(temp: &TempDir, digest: &Digest) -> PathBuf {
+    let hex = digest.hex();
+    state(temp).join("blobs/sha256").join(&hex[..2]).join(&hex[2..])
+}
+
+fn code<T: std::fmt::Debug>(result: Result<T, StoreError>) -> &'static str {
+    result.unwrap_err().code()
 }

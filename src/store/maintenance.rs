@@ -1,0 +1,87 @@
+//! Keeping the store in order: folding in the log, and checking what is stored (`store.md` 11, items 8 and 10).
+//!
+//! Deleting runs and collecting orphan blobs (items 5 and 6) belong here too.
+
+use rusqlite::Connection;
+
+use super::connection::lock;
+use super::{Digest, Store, StoreError};
+
+/// How far a checkpoint got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogState {
+    /// Readers or writers were in the way of a complete one.
+    pub busy: bool,
+    /// Pages in the log.
+    pub pages: i64,
+    /// Pages of it that are folded in.
+    pub folded: i64,
+}
+
+/// What is wrong with the body of one artifact.
+#[derive(Debug, Clone)]
+pub struct BlobFinding {
+    /// The run.
+    pub run_id: String,
+    /// The artifact.
+    pub artifact_id: String,
+    /// What is wrong.
+    pub error: StoreError,
+}
+
+fn checkpoint(connection: &Connection, mode: &str) -> Result<LogState, StoreError> {
+    connection
+        .query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
+            Ok(LogState { busy: row.get::<_, i64>(0)? != 0, pages: row.get(1)?, folded: row.get(2)? })
+        })
+        .map_err(StoreError::sql("folding in the ledger's log"))
+}
+
+impl Store {
+    /// Folds in what of the log no reader needs any more, without waiting for anyone.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`], or when the ledger cannot be written.
+    pub fn checkpoint(&self) -> Result<LogState, StoreError> {
+        checkpoint(&lock(self.core().writer.as_ref().ok_or(StoreError::ReadOnly)?), "PASSIVE")
+    }
+
+    /// Folds in the whole log and empties its file, waiting for readers up to the busy timeout.
+    ///
+    /// # Errors
+    /// [`StoreError::ReadOnly`], or when the ledger cannot be written.
+    pub fn empty_log(&self) -> Result<LogState, StoreError> {
+        checkpoint(&lock(self.core().writer.as_ref().ok_or(StoreError::ReadOnly)?), "TRUNCATE")
+    }
+
+    /// Checks the body of every artifact of a run, or of all runs: present, a regular file, its digest right.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read. What is wrong with a body is a finding.
+    pub fn verify_blobs(&self, run_id: Option<&str>) -> Result<Vec<BlobFinding>, StoreError> {
+        let failed = StoreError::sql("listing artifacts");
+        let rows: Vec<(String, String, String)> = {
+            let reader = self.core().readers.take()?;
+            let filter = if run_id.is_some() { "WHERE run_id = ?1" } else { "WHERE ?1 IS NULL" };
+            let mut select = reader
+                .prepare_cached(&format!(
+                    "SELECT run_id, artifact_id, sha256 FROM artifacts {filter} ORDER BY rowid"
+                ))
+                .map_err(failed)?;
+            let rows = select.query_map([run_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+            rows.and_then(Iterator::collect).map_err(failed)?
+        };
+        let mut findings = Vec::new();
+        for (run_id, artifact_id, sha256) in rows {
+            // The bytes at once where they are right; else what they mean (`store.md` 4.2).
+            let checked = Digest::parse(&sha256).and_then(|digest| match self.core().blobs.verify(&digest) {
+                Ok(_) => Ok(()),
+                Err(_) => self.core().bodies.text(&digest).map(drop),
+            });
+            if let Err(error) = checked {
+                findings.push(BlobFinding { run_id, artifact_id, error });
+            }
+        }
+        Ok(findings)
+    }
+}
