@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use super::blobs::{self, Blobs, Stamp};
+use super::blobs::{self, Blobs, Durability, Stamp};
 use super::canonical_json::canonical_json;
 use super::connection::lock;
-use super::{ArtifactRecord, Digest, Store, StoreError, json_text};
+use super::{ArtifactRecord, Body, Digest, Store, StoreError, json_text};
 
 /// Bytes of text whose parsed bodies are kept.
 const CACHE_BYTES: u64 = 48 << 20;
@@ -171,6 +171,25 @@ impl Store {
     /// As [`Store::body`].
     pub fn body_text(&self, artifact: &ArtifactRecord) -> Result<String, StoreError> {
         self.core().bodies.text(&artifact.digest()?)
+    }
+
+    /// Stores a canonical document under its digest, synced, without a row that names it; for what a record names.
+    ///
+    /// # Errors
+    /// [`StoreError::Blob`] when the folder cannot be written.
+    pub fn put_document(&self, body: &Body) -> Result<(), StoreError> {
+        if self.is_read_only() {
+            return Err(StoreError::ReadOnly);
+        }
+        self.core().blobs.put(&body.digest(), body.text().as_bytes(), Durability::Synced)
+    }
+
+    /// A stored document, its digest checked, shared with other callers.
+    ///
+    /// # Errors
+    /// As [`Store::body`].
+    pub fn document(&self, digest: &Digest) -> Result<Arc<Value>, StoreError> {
+        self.core().bodies.value(digest)
     }
 
     /// Streams `source` into the blob folder. Returns the digest and the size in bytes; both file and directory are

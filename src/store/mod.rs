@@ -6,7 +6,8 @@
 //!
 //! Rooms: `folder` (the directory and its safety), `connection` and `schema` (opening the ledger), `records` (rows as
 //! values), `read`, `change` and `commit` (the edge), `blobs`, `bodies` and `journal` (content), `canonical_json` and
-//! `json_text` (the text digests are taken over), `own` and `own_tables` (telic's own records), `feed` (what changed),
+//! `json_text` (the text digests are taken over), `own`, `own_tables` and
+//! `domain_records` (telic's own records), `feed` (what changed),
 //! `maintenance` (the log, checking what is stored).
 
 mod blobs;
@@ -16,6 +17,7 @@ mod change;
 mod commit;
 mod connection;
 mod digest;
+mod domain_records;
 mod error;
 mod feed;
 mod folder;

@@ -43,9 +43,9 @@ impl Kind {
     /// Artifacts that a run produced, beside the workflow's.
     pub const RUN_ARTIFACT: Self = Self::new("run artifact", "telic_run_artifacts", true, true);
     /// Patches.
-    pub const PATCH: Self = Self::new("patch", "telic_patches", true, true);
+    pub const PATCH: Self = Self::new("patch", "telic_patches", true, false);
     /// Verification reports.
-    pub const VERIFICATION: Self = Self::new("verification report", "telic_verifications", true, false);
+    pub const VERIFICATION: Self = Self::new("verification report", "telic_verifications", true, true);
     /// Judge reports.
     pub const JUDGE: Self = Self::new("judge report", "telic_judge_reports", true, true);
     /// Verdicts; never edited (VD-4).
