@@ -188,3 +188,19 @@ fn paths_are_ranked_as_recorded() {
         assert_eq!(is_instruction(path), vector["instruction"].as_bool().unwrap(), "{path}");
     }
 }
+
+#[test]
+fn globs_match_as_recorded() {
+    let Some(folder) = folder() else { return };
+    let vectors = json(&folder.join("globs.json"));
+    let vectors = vectors["vectors"].as_array().unwrap();
+    let mut wrong = Vec::new();
+    for vector in vectors {
+        let (glob, path) = (vector["glob"].as_str().unwrap(), vector["path"].as_str().unwrap());
+        if telic::domain::glob::matches(glob, path) != vector["match"].as_bool().unwrap() {
+            wrong.push(vector.to_string());
+        }
+    }
+    assert!(!vectors.is_empty(), "no vectors found");
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), vectors.len(), wrong.join("\n"));
+}

@@ -9,6 +9,7 @@ pub mod attempt;
 mod attempt_flow;
 pub mod error;
 pub mod event;
+pub mod glob;
 pub mod ids;
 pub mod judge;
 pub mod patch;
