@@ -204,3 +204,20 @@ fn globs_match_as_recorded() {
     assert!(!vectors.is_empty(), "no vectors found");
     assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), vectors.len(), wrong.join("\n"));
 }
+
+#[test]
+fn network_names_are_read_as_recorded() {
+    let Some(folder) = folder() else { return };
+    let vectors = json(&folder.join("domains.json"));
+    let vectors = vectors["vectors"].as_array().unwrap();
+    assert!(vectors.len() > 50, "only {} vectors", vectors.len());
+    for vector in vectors {
+        let input = vector["input"].as_str().unwrap();
+        let found = match vector["kind"].as_str().unwrap() {
+            "normalize_domain" => telic::controller::authority::normalize_domain(input),
+            "target_host" => telic::controller::authority::target_host(input),
+            other => panic!("unknown kind {other}"),
+        };
+        assert_eq!(found.as_deref(), vector["output"].as_str(), "{vector}");
+    }
+}

@@ -9,17 +9,20 @@
 mod accepted;
 pub mod authority;
 mod context;
+pub mod decisions;
 mod error;
 mod facts;
 mod next_action;
 mod policy;
 pub mod predicates;
+pub mod references;
 pub mod rules;
 mod run;
 mod stamp;
 mod start;
 mod submit;
 mod trace;
+pub mod transition;
 mod view;
 
 pub use accepted::{Accepted, Effect, NewArtifact, NewEvent, SlotQuota};

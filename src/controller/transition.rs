@@ -7,7 +7,8 @@ use super::predicates::is_deliverable;
 use super::run::{OutcomeHint, RunPhase, RunState, RunStatus};
 use super::trace::EventType;
 use crate::protocol::{
-    AuditDecision, Body, IntentMode, Kind, PromptDecision, QualityDecision, RunEffect, TerminalStatus, WorkStatus,
+    AuditDecision, Body, IntentMode, Kind, PromptDecision, QualityDecision, RunEffect, TerminalStatus,
+    WorkStatus,
 };
 
 /// The types that a phase accepts, the required one first. Supporting types are not among them.
@@ -173,7 +174,14 @@ pub struct Row {
     pub event: EventType,
 }
 
-const fn row(id: &'static str, phase: RunPhase, input: Input, guard: Guard, next: RunPhase, hint: Hint) -> Row {
+const fn row(
+    id: &'static str,
+    phase: RunPhase,
+    input: Input,
+    guard: Guard,
+    next: RunPhase,
+    hint: Hint,
+) -> Row {
     let event = EventType::PhaseSubmitted;
     Row { id, phase: Some(phase), input, guard, to: To::Phase(next), hint, spend: Spend::Nothing, event }
 }
@@ -311,7 +319,9 @@ pub fn step(
     }
     match row.spend {
         Spend::Nothing => {}
-        Spend::Revision => after.prompt_revisions_remaining = run.prompt_revisions_remaining.saturating_sub(1),
+        Spend::Revision => {
+            after.prompt_revisions_remaining = run.prompt_revisions_remaining.saturating_sub(1)
+        }
         Spend::Remediation => after.remediations_remaining = run.remediations_remaining.saturating_sub(1),
     }
     Ok((row, after))
@@ -404,41 +414,173 @@ mod tests {
         use RunStatus::Running as Run;
         let s = "phase_submitted";
         let cases: Vec<Case> = vec![
-            ("C-TR-2", (F, At::ContextGrounding, Input::Manifest, false, None, false), (At::Frame, Run, None, (1, 1), s)),
+            (
+                "C-TR-2",
+                (F, At::ContextGrounding, Input::Manifest, false, None, false),
+                (At::Frame, Run, None, (1, 1), s),
+            ),
             ("C-TR-3", (F, At::Frame, Input::Frame, false, None, false), (At::Compile, Run, None, (1, 1), s)),
-            ("C-TR-4", (F, At::Compile, Input::Contract, false, None, false), (At::PromptReview, Run, None, (1, 1), s)),
-            ("C-TR-5", (F, At::Revise, Input::Contract, true, None, false), (At::PromptReview, Run, None, (0, 0), s)),
-            ("C-TR-6", (F, At::PromptReview, PromptReview(P::Pass), false, None, false), (At::Plan, Run, None, (1, 1), s)),
-            ("C-TR-7", (F, At::PromptReview, PromptReview(P::Revise), false, None, false), (At::Revise, Run, None, (0, 1), s)),
-            ("C-TR-8", (F, At::PromptReview, PromptReview(P::Revise), true, None, false), (At::Report, Run, Some(Blocked), (0, 0), s)),
-            ("C-TR-9", (F, At::PromptReview, PromptReview(P::Block), false, None, false), (At::Report, Run, Some(Blocked), (1, 1), s)),
-            ("C-TR-10", (RO, At::Plan, Input::Plan, false, None, false), (At::QualityReview, Run, None, (1, 1), s)),
-            ("C-TR-10", (PO, At::Plan, Input::Plan, false, None, false), (At::QualityReview, Run, None, (1, 1), s)),
+            (
+                "C-TR-4",
+                (F, At::Compile, Input::Contract, false, None, false),
+                (At::PromptReview, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-5",
+                (F, At::Revise, Input::Contract, true, None, false),
+                (At::PromptReview, Run, None, (0, 0), s),
+            ),
+            (
+                "C-TR-6",
+                (F, At::PromptReview, PromptReview(P::Pass), false, None, false),
+                (At::Plan, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-7",
+                (F, At::PromptReview, PromptReview(P::Revise), false, None, false),
+                (At::Revise, Run, None, (0, 1), s),
+            ),
+            (
+                "C-TR-8",
+                (F, At::PromptReview, PromptReview(P::Revise), true, None, false),
+                (At::Report, Run, Some(Blocked), (0, 0), s),
+            ),
+            (
+                "C-TR-9",
+                (F, At::PromptReview, PromptReview(P::Block), false, None, false),
+                (At::Report, Run, Some(Blocked), (1, 1), s),
+            ),
+            (
+                "C-TR-10",
+                (RO, At::Plan, Input::Plan, false, None, false),
+                (At::QualityReview, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-10",
+                (PO, At::Plan, Input::Plan, false, None, false),
+                (At::QualityReview, Run, None, (1, 1), s),
+            ),
             ("C-TR-11", (F, At::Plan, Input::Plan, false, None, false), (At::Execute, Run, None, (1, 1), s)),
-            ("C-TR-12", (F, At::Execute, Done(WorkStatus::Completed), false, None, false), (At::Execute, Run, None, (1, 1), s)),
-            ("C-TR-13", (F, At::Execute, Done(WorkStatus::Completed), false, None, true), (At::QualityReview, Run, None, (1, 1), s)),
-            ("C-TR-14", (F, At::Execute, Done(WorkStatus::Partial), false, None, false), (At::QualityReview, Run, None, (1, 1), s)),
-            ("C-TR-14", (F, At::Execute, Done(WorkStatus::Blocked), false, None, true), (At::QualityReview, Run, None, (1, 1), s)),
-            ("C-TR-14", (F, At::Execute, Done(WorkStatus::Failed), false, None, false), (At::QualityReview, Run, None, (1, 1), s)),
-            ("C-TR-15", (AF, At::QualityReview, Quality(Q::ProceedToFix), false, None, true), (At::Plan, Run, None, (1, 1), s)),
-            ("C-TR-16", (F, At::QualityReview, Quality(Q::Pass), false, None, true), (At::Audit, Run, None, (1, 1), s)),
-            ("C-TR-17", (F, At::QualityReview, Quality(Q::Partial), false, None, true), (At::Audit, Run, Some(Partial), (1, 1), s)),
-            ("C-TR-18", (F, At::QualityReview, Quality(Q::Block), false, None, true), (At::Audit, Run, Some(Blocked), (1, 1), s)),
-            ("C-TR-19", (F, At::QualityReview, Quality(Q::Remediate), false, None, true), (At::Plan, Run, None, (1, 0), s)),
-            ("C-TR-20", (F, At::QualityReview, Quality(Q::Remediate), true, None, true), (At::Audit, Run, Some(Blocked), (0, 0), s)),
-            ("C-TR-21", (F, At::Audit, Audit(A::Release), false, None, true), (At::Report, Run, Some(Completed), (1, 1), s)),
-            ("C-TR-21", (F, At::Audit, Audit(A::Release), false, Some(Partial), true), (At::Report, Run, Some(Partial), (1, 1), s)),
-            ("C-TR-22", (F, At::Audit, Audit(A::Partial), false, None, true), (At::Report, Run, Some(Partial), (1, 1), s)),
-            ("C-TR-23", (F, At::Audit, Audit(A::Block), false, Some(Partial), true), (At::Report, Run, Some(Blocked), (1, 1), s)),
-            ("C-TR-24", (F, At::Audit, Audit(A::Remediate), false, Some(Partial), true), (At::Plan, Run, None, (1, 0), s)),
-            ("C-TR-25", (F, At::Audit, Audit(A::Remediate), true, None, true), (At::Report, Run, Some(Blocked), (0, 0), s)),
-            ("C-TR-26", (F, At::Report, Input::Report(TerminalStatus::Completed), false, Some(Completed), true), (At::Report, RunStatus::Completed, Some(Completed), (1, 1), s)),
-            ("C-TR-27", (F, At::Report, Input::Report(TerminalStatus::Partial), false, None, true), (At::Report, RunStatus::Partial, None, (1, 1), s)),
-            ("C-TR-27", (F, At::Report, Input::Report(TerminalStatus::FailedVerification), false, None, true), (At::Report, RunStatus::Partial, None, (1, 1), s)),
-            ("C-TR-28", (F, At::Report, Input::Report(TerminalStatus::Blocked), false, Some(Blocked), true), (At::Report, RunStatus::Blocked, Some(Blocked), (1, 1), s)),
-            ("C-TR-29", (F, At::Plan, Input::FirstQuestion, false, None, true), (At::Plan, RunStatus::AwaitingClarification, None, (1, 1), "clarification_requested")),
-            ("C-TR-30", (F, At::Plan, Input::LaterQuestion, false, Some(Partial), true), (At::Report, Run, Some(Blocked), (1, 1), "budget_consumed")),
-            ("C-TR-33", (F, At::Audit, Input::Cancel, false, Some(Partial), true), (At::Audit, RunStatus::Cancelled, Some(Partial), (1, 1), "run_cancelled")),
+            (
+                "C-TR-12",
+                (F, At::Execute, Done(WorkStatus::Completed), false, None, false),
+                (At::Execute, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-13",
+                (F, At::Execute, Done(WorkStatus::Completed), false, None, true),
+                (At::QualityReview, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-14",
+                (F, At::Execute, Done(WorkStatus::Partial), false, None, false),
+                (At::QualityReview, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-14",
+                (F, At::Execute, Done(WorkStatus::Blocked), false, None, true),
+                (At::QualityReview, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-14",
+                (F, At::Execute, Done(WorkStatus::Failed), false, None, false),
+                (At::QualityReview, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-15",
+                (AF, At::QualityReview, Quality(Q::ProceedToFix), false, None, true),
+                (At::Plan, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-16",
+                (F, At::QualityReview, Quality(Q::Pass), false, None, true),
+                (At::Audit, Run, None, (1, 1), s),
+            ),
+            (
+                "C-TR-17",
+                (F, At::QualityReview, Quality(Q::Partial), false, None, true),
+                (At::Audit, Run, Some(Partial), (1, 1), s),
+            ),
+            (
+                "C-TR-18",
+                (F, At::QualityReview, Quality(Q::Block), false, None, true),
+                (At::Audit, Run, Some(Blocked), (1, 1), s),
+            ),
+            (
+                "C-TR-19",
+                (F, At::QualityReview, Quality(Q::Remediate), false, None, true),
+                (At::Plan, Run, None, (1, 0), s),
+            ),
+            (
+                "C-TR-20",
+                (F, At::QualityReview, Quality(Q::Remediate), true, None, true),
+                (At::Audit, Run, Some(Blocked), (0, 0), s),
+            ),
+            (
+                "C-TR-21",
+                (F, At::Audit, Audit(A::Release), false, None, true),
+                (At::Report, Run, Some(Completed), (1, 1), s),
+            ),
+            (
+                "C-TR-21",
+                (F, At::Audit, Audit(A::Release), false, Some(Partial), true),
+                (At::Report, Run, Some(Partial), (1, 1), s),
+            ),
+            (
+                "C-TR-22",
+                (F, At::Audit, Audit(A::Partial), false, None, true),
+                (At::Report, Run, Some(Partial), (1, 1), s),
+            ),
+            (
+                "C-TR-23",
+                (F, At::Audit, Audit(A::Block), false, Some(Partial), true),
+                (At::Report, Run, Some(Blocked), (1, 1), s),
+            ),
+            (
+                "C-TR-24",
+                (F, At::Audit, Audit(A::Remediate), false, Some(Partial), true),
+                (At::Plan, Run, None, (1, 0), s),
+            ),
+            (
+                "C-TR-25",
+                (F, At::Audit, Audit(A::Remediate), true, None, true),
+                (At::Report, Run, Some(Blocked), (0, 0), s),
+            ),
+            (
+                "C-TR-26",
+                (F, At::Report, Input::Report(TerminalStatus::Completed), false, Some(Completed), true),
+                (At::Report, RunStatus::Completed, Some(Completed), (1, 1), s),
+            ),
+            (
+                "C-TR-27",
+                (F, At::Report, Input::Report(TerminalStatus::Partial), false, None, true),
+                (At::Report, RunStatus::Partial, None, (1, 1), s),
+            ),
+            (
+                "C-TR-27",
+                (F, At::Report, Input::Report(TerminalStatus::FailedVerification), false, None, true),
+                (At::Report, RunStatus::Partial, None, (1, 1), s),
+            ),
+            (
+                "C-TR-28",
+                (F, At::Report, Input::Report(TerminalStatus::Blocked), false, Some(Blocked), true),
+                (At::Report, RunStatus::Blocked, Some(Blocked), (1, 1), s),
+            ),
+            (
+                "C-TR-29",
+                (F, At::Plan, Input::FirstQuestion, false, None, true),
+                (At::Plan, RunStatus::AwaitingClarification, None, (1, 1), "clarification_requested"),
+            ),
+            (
+                "C-TR-30",
+                (F, At::Plan, Input::LaterQuestion, false, Some(Partial), true),
+                (At::Report, Run, Some(Blocked), (1, 1), "budget_consumed"),
+            ),
+            (
+                "C-TR-33",
+                (F, At::Audit, Input::Cancel, false, Some(Partial), true),
+                (At::Audit, RunStatus::Cancelled, Some(Partial), (1, 1), "run_cancelled"),
+            ),
         ];
         for (id, (mode, phase, input, spent, hint, nodes_done), expected) in cases {
             let mut before = run(mode, phase);

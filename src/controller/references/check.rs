@@ -19,7 +19,9 @@ pub fn check(ctx: &Context<'_>, id: &str, body: &Body, encoded: &Value) -> Resul
     let refs = ctx.effective_refs;
     let unique: HashSet<&String> = refs.iter().collect();
     require!(
-        refs.len() <= REFERENCES_LIMIT && unique.len() == refs.len() && refs.iter().all(|it| is_reference(it)),
+        refs.len() <= REFERENCES_LIMIT
+            && unique.len() == refs.len()
+            && refs.iter().all(|it| is_reference(it)),
         SourceRefsInvalid,
         "C-RF-2",
         "the source references must be at most {REFERENCES_LIMIT}, each given once and well formed"
@@ -145,9 +147,8 @@ impl Check<'_> {
 
     fn artifact(&self, reference: &str, rest: &str, place: Place) -> Result<(), Refusal> {
         let view = self.ctx.view;
-        let parts = rest.split_once('/').filter(|(run, id)| {
-            !run.is_empty() && !id.is_empty() && !id.contains('/')
-        });
+        let parts =
+            rest.split_once('/').filter(|(run, id)| !run.is_empty() && !id.is_empty() && !id.contains('/'));
         let Some((run, id)) = parts else {
             let message = format!("{reference:?} must be artifact://RUN/ARTIFACT");
             return Err(Refusal::new(Code::InvalidReference, "C-RF-12", message));

@@ -27,7 +27,9 @@ pub fn effective_refs(view: &RunView, encoded: &Value, given: &[String]) -> Resu
         };
         let shown = crate::text::cut_units(reference, 200);
         let message = format!("the source reference {shown:?} {fault}");
-        return Err(Refusal::new(Code::SourceRefsInvalid, "C-RF-2", message).at(format!("sourceRefs[{index}]")));
+        return Err(
+            Refusal::new(Code::SourceRefsInvalid, "C-RF-2", message).at(format!("sourceRefs[{index}]"))
+        );
     }
     let mut refs = given.to_vec();
     let mut in_body = Vec::new();
@@ -39,7 +41,8 @@ pub fn effective_refs(view: &RunView, encoded: &Value, given: &[String]) -> Resu
         }
     }
     if refs.len() > REFERENCES_LIMIT {
-        let message = format!("{} references are cited, at most {REFERENCES_LIMIT} can be stored", refs.len());
+        let message =
+            format!("{} references are cited, at most {REFERENCES_LIMIT} can be stored", refs.len());
         return Err(Refusal::new(Code::SourceRefsLimit, "C-SB-14", message).with("limit", REFERENCES_LIMIT));
     }
     Ok(refs)

@@ -101,12 +101,14 @@ pub fn is_direct_evidence(kind: Kind, shape: &str) -> bool {
 pub fn is_user_reported(body: &Body, found: &Found) -> bool {
     let Some(entry) = found.entry else { return false };
     match body {
-        Body::ReleaseAudit(audit) if found.shape == "claimEvidenceMatrix[].evidenceRefs[]" => {
-            audit.claim_evidence_matrix.get(entry).is_some_and(|claim| claim.basis == ClaimBasis::UserReported)
-        }
-        Body::UserReport(report) if found.shape == "completionClaims[].evidenceRefs[]" => {
-            report.completion_claims.get(entry).is_some_and(|claim| claim.status == EvidenceStatus::UserReported)
-        }
+        Body::ReleaseAudit(audit) if found.shape == "claimEvidenceMatrix[].evidenceRefs[]" => audit
+            .claim_evidence_matrix
+            .get(entry)
+            .is_some_and(|claim| claim.basis == ClaimBasis::UserReported),
+        Body::UserReport(report) if found.shape == "completionClaims[].evidenceRefs[]" => report
+            .completion_claims
+            .get(entry)
+            .is_some_and(|claim| claim.status == EvidenceStatus::UserReported),
         _ => false,
     }
 }
