@@ -1,6 +1,6 @@
 //! The run record: where a run stands (`controller.md` 1).
 
-use crate::protocol::{IntentMode, LogicalRole, Phase};
+use crate::protocol::{IntentMode, Kind, LogicalRole, Phase};
 use serde::Serialize;
 
 macro_rules! words {
@@ -95,6 +95,22 @@ impl RunPhase {
             Self::QualityReview => Phase::Agent3QualityReview,
             Self::Audit => Phase::Agent5ReleaseAudit,
             Self::Report => Phase::UserReport,
+        }
+    }
+
+    /// The type that the phase must hand in.
+    #[must_use]
+    pub fn required_kind(self) -> Kind {
+        match self {
+            Self::ContextGrounding => Kind::ContextManifest,
+            Self::Frame => Kind::ProblemFrame,
+            Self::Compile | Self::Revise => Kind::TaskContract,
+            Self::PromptReview => Kind::PromptReview,
+            Self::Plan => Kind::WorkPlan,
+            Self::Execute => Kind::WorkResult,
+            Self::QualityReview => Kind::QualityReview,
+            Self::Audit => Kind::ReleaseAudit,
+            Self::Report => Kind::UserReport,
         }
     }
 

@@ -3,7 +3,10 @@
 pub mod clock;
 mod error;
 pub mod link;
+pub mod publication;
+pub mod queries;
 pub mod snapshot;
+pub mod supervision;
 pub mod views;
 
 pub use error::ServiceError;

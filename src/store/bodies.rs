@@ -204,6 +204,14 @@ impl Store {
         self.core().blobs.put_stream(source)
     }
 
+    /// The size of a blob in bytes, nothing when it is missing. The content is not looked at.
+    ///
+    /// # Errors
+    /// [`StoreError::Blob`] when its place cannot be read.
+    pub fn blob_size(&self, digest: &Digest) -> Result<Option<u64>, StoreError> {
+        Ok(self.core().blobs.open(digest)?.map(|(_, stamp)| stamp.size))
+    }
+
     /// Opens a blob of any size after checking all of its bytes.
     ///
     /// # Errors
