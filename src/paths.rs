@@ -171,6 +171,27 @@ pub fn repository_key(canonical_root: &Path) -> String {
     digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The store of an enclosing folder, when the state directory is chosen by the repository's root and the one for
+/// `canonical_root` is not there yet: starting in a subdirectory otherwise silently uses another ledger
+/// (`store.md` 11, item 13). The root it belongs to, nearest first.
+///
+/// # Errors
+/// [`PathError::NoHome`].
+pub fn enclosing_store(
+    surroundings: &Surroundings,
+    canonical_root: &Path,
+) -> Result<Option<PathBuf>, PathError> {
+    if set(surroundings.telic_state_dir.as_ref()).is_some() {
+        return Ok(None);
+    }
+    let stores = stores_dir(surroundings)?;
+    let has_ledger = |root: &Path| stores.join(repository_key(root)).join("ledger.sqlite3").is_file();
+    if has_ledger(canonical_root) {
+        return Ok(None);
+    }
+    Ok(canonical_root.ancestors().skip(1).find(|root| has_ledger(root)).map(Path::to_owned))
+}
+
 /// Refuses a state directory that is the repository, lies in it or holds it, by its text or by its real place
 /// (`store.md` 1.3).
 ///
@@ -291,6 +312,29 @@ mod tests {
         assert_eq!(repository_root(&surroundings, Some(Path::new("."))).unwrap(), base);
         let missing = repository_root(&surroundings, Some(Path::new("none"))).unwrap_err();
         assert_eq!(missing.code(), "repository_unavailable");
+    }
+
+    #[test]
+    fn the_store_of_an_enclosing_folder_is_noticed_until_there_is_an_own_one() {
+        let temp = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(temp.path()).unwrap();
+        let mut surroundings = surroundings("", base.to_str().unwrap(), "");
+        let ledger = |root: &str| {
+            let dir = base.join("telic/repositories").join(repository_key(Path::new(root)));
+            fs::create_dir_all(&dir).unwrap();
+            fs::write(dir.join("ledger.sqlite3"), "").unwrap();
+        };
+        let found = |surroundings: &Surroundings| {
+            enclosing_store(surroundings, Path::new("/srv/shop/api/src")).unwrap()
+        };
+        assert_eq!(found(&surroundings), None);
+        ledger("/srv/shop");
+        assert_eq!(found(&surroundings), Some("/srv/shop".into()));
+        surroundings.telic_state_dir = Some("/elsewhere".into());
+        assert_eq!(found(&surroundings), None);
+        surroundings.telic_state_dir = None;
+        ledger("/srv/shop/api/src");
+        assert_eq!(found(&surroundings), None);
     }
 
     #[test]

@@ -38,11 +38,10 @@ pub(super) struct Stamp {
 
 impl Stamp {
     fn of(stat: &FileStat) -> Self {
-        #[expect(clippy::useless_conversion, reason = "this field's type differs between systems")]
         Self {
             size: u64::try_from(stat.st_size).unwrap_or(0),
             seconds: stat.st_mtime,
-            nanoseconds: i64::from(stat.st_mtime_nsec),
+            nanoseconds: stat.st_mtime_nsec,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::own::OwnOp;
 use super::records::{ArtifactRecord, NewArtifact, NewEvent, RunRecord};
 
 /// One step of a change.
+#[expect(clippy::large_enum_variant, reason = "changes are short lists, built once and never moved about")]
 #[derive(Debug, Clone)]
 pub enum Op {
     /// Inserts a run at the version it carries (1 for a new one).

@@ -20,7 +20,9 @@ macro_rules! records {
             const KIND: Kind = Kind::$kind;
             fn keys(&self) -> Keys<'_> {
                 let $it = self;
-                Keys { id: $it.id.as_str(), $($key: $value,)* ..Keys::default() }
+                let mut keys = Keys { id: $it.id.as_str(), ..Keys::default() };
+                $(keys.$key = $value;)*
+                keys
             }
         })*
     };

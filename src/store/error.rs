@@ -46,6 +46,9 @@ pub enum StoreError {
     /// There is no such run.
     #[error("there is no run {0}")]
     RunNotFound(String),
+    /// The run's workflow has not ended, and deleting it anyway was not asked for.
+    #[error("run {0} has not ended")]
+    RunNotFinished(String),
     /// There is no such artifact in the run.
     #[error("run {run_id} has no artifact {artifact_id}")]
     ArtifactNotFound {
@@ -203,6 +206,7 @@ impl StoreError {
             Self::Ledger { .. } | Self::Blob { .. } => "storage_failure",
             Self::ReadOnly => "store_read_only",
             Self::RunNotFound(_) => "run_not_found",
+            Self::RunNotFinished(_) => "run_not_finished",
             Self::ArtifactNotFound { .. } => "artifact_not_found",
             Self::RecordNotFound { .. } => "record_not_found",
             Self::ConcurrentUpdate { .. } => "concurrent_update",

@@ -16,6 +16,8 @@ use nix::sys::stat::{FchmodatFlags, FileStat, Mode, SFlag, fchmod, fchmodat, fst
 use super::StoreError;
 
 pub(super) const LEDGER: &str = "ledger.sqlite3";
+/// Where blobs wait that nobody names, relative to the state directory.
+pub(super) const QUARANTINE: &str = "blobs/quarantine";
 const SIDE_FILES: [&str; 2] = ["ledger.sqlite3-wal", "ledger.sqlite3-shm"];
 const PRIVATE_DIR: Mode = Mode::S_IRWXU;
 const PRIVATE_FILE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
@@ -46,7 +48,7 @@ impl Folder {
                 .create(&path)
                 .map_err(|error| refused(&path, format!("it cannot be created: {error}")))?,
         }
-        let folder = Self::open(path, true)?;
+        let folder = Self::open(&path, true)?;
         folder.private_dir(&folder.root, "")?;
         folder.check_ledger()?;
         for name in SIDE_FILES {
@@ -66,7 +68,7 @@ impl Folder {
             Ok(_) => {}
             Err(_) => return Err(StoreError::NoLedger { path }),
         }
-        let folder = Self::open(path, false)?;
+        let folder = Self::open(&path, false)?;
         if folder.regular_or_absent(LEDGER)?.is_none() {
             return Err(StoreError::NoLedger { path: folder.path });
         }
@@ -76,17 +78,16 @@ impl Folder {
         Ok(folder)
     }
 
-    fn open(path: PathBuf, writable: bool) -> Result<Self, StoreError> {
-        let root = nix::fcntl::open(&path, DIR_FLAGS, Mode::empty()).map_err(|error| match error {
-            Errno::ENOTDIR => refused(&path, "it is not a directory"),
-            error => refused(&path, format!("it cannot be opened: {error}")),
+    fn open(path: &Path, writable: bool) -> Result<Self, StoreError> {
+        let root = nix::fcntl::open(path, DIR_FLAGS, Mode::empty()).map_err(|error| match error {
+            Errno::ENOTDIR => refused(path, "it is not a directory"),
+            error => refused(path, format!("it cannot be opened: {error}")),
         })?;
-        let stat = fstat(&root).map_err(|error| refused(&path, error.to_string()))?;
-        let real = fs::canonicalize(&path).map_err(|error| refused(&path, error.to_string()))?;
-        let found = fs::metadata(&real).map_err(|error| refused(&path, error.to_string()))?;
-        #[expect(clippy::unnecessary_cast, reason = "these types differ between systems")]
+        let stat = fstat(&root).map_err(|error| refused(path, error.to_string()))?;
+        let real = fs::canonicalize(path).map_err(|error| refused(path, error.to_string()))?;
+        let found = fs::metadata(&real).map_err(|error| refused(path, error.to_string()))?;
         if (found.dev(), found.ino()) != (stat.st_dev as u64, stat.st_ino as u64) {
-            return Err(refused(&path, "it was exchanged while it was being opened"));
+            return Err(refused(path, "it was exchanged while it was being opened"));
         }
         let folder = Self { path: real, root, writable };
         folder.owned(&stat, "")?;
@@ -107,10 +108,7 @@ impl Folder {
         let stat = |name: &str| fstatat(&self.root, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok();
         let ledger = stat(LEDGER);
         let log = stat(SIDE_FILES[0]).map(|log| log.st_size).filter(|size| *size > 0);
-        #[expect(clippy::useless_conversion, reason = "this field's type differs between systems")]
-        ledger.map_or((0, 0, 0, log), |ledger| {
-            (ledger.st_size, ledger.st_mtime, i64::from(ledger.st_mtime_nsec), log)
-        })
+        ledger.map_or((0, 0, 0, log), |ledger| (ledger.st_size, ledger.st_mtime, ledger.st_mtime_nsec, log))
     }
 
     fn refused(&self, name: &str, reason: impl Into<String>) -> StoreError {
@@ -185,6 +183,12 @@ impl Folder {
         let Some(blobs) = self.dir(&self.root, "blobs", "blobs", false)? else { return Ok(None) };
         let Some(sha) = self.dir(&blobs, "sha256", "blobs/sha256", false)? else { return Ok(None) };
         self.dir(&sha, prefix, &format!("blobs/sha256/{prefix}"), false)
+    }
+
+    /// Opens the quarantine beside `blobs/sha256`, created if missing.
+    pub(super) fn quarantine_dir(&self) -> Result<OwnedFd, StoreError> {
+        let blobs = present(self.dir(&self.root, "blobs", "blobs", false)?, "blobs")?;
+        present(self.dir(&blobs, "quarantine", QUARANTINE, true)?, QUARANTINE)
     }
 
     /// A directory of telic's own directly under the state directory, created if missing.

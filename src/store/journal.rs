@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -19,6 +19,8 @@ use super::{Core, Digest, StoreError};
 pub(super) const JOURNAL_LIMIT: usize = 256 * 1024;
 /// How long the background step gathers before it waits for the disk.
 const GATHER: Duration = Duration::from_millis(150);
+/// How long it gathers at most while more keeps coming.
+const GATHER_AT_MOST: Duration = Duration::from_secs(2);
 /// Rows synced at once.
 const BATCH: i64 = 256;
 
@@ -105,7 +107,8 @@ impl Syncer {
             .spawn(move || {
                 while woken.recv().is_ok() {
                     // Gather what comes in a burst; at the end the closing store flushes itself.
-                    loop {
+                    let latest = Instant::now() + GATHER_AT_MOST;
+                    while Instant::now() < latest {
                         match woken.recv_timeout(GATHER) {
                             Ok(()) => {}
                             Err(RecvTimeoutError::Timeout) => break,

@@ -1,6 +1,6 @@
 //! Keeping the store in order: folding in the log, and checking what is stored (`store.md` 11, items 8 and 10).
 //!
-//! Deleting runs and collecting orphan blobs (items 5 and 6) belong here too.
+//! Deleting is `collect`'s part. Replaying a run is not the store's business.
 
 use rusqlite::Connection;
 
@@ -27,6 +27,18 @@ pub struct BlobFinding {
     pub artifact_id: String,
     /// What is wrong.
     pub error: StoreError,
+}
+
+/// Something in the ledger that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// A stable word for its kind: `ledger_damaged`, `reference_broken`, `sequence_gap`, `row_malformed`,
+    /// `body_damaged`.
+    pub code: &'static str,
+    /// The run, where it belongs to one.
+    pub run_id: Option<String>,
+    /// What exactly.
+    pub detail: String,
 }
 
 fn checkpoint(connection: &Connection, mode: &str) -> Result<LogState, StoreError> {
@@ -83,5 +95,62 @@ impl Store {
             }
         }
         Ok(findings)
+    }
+
+    /// Checks the whole ledger (`store.md` 11, item 10): the database itself, its foreign keys, that every row can be
+    /// read and every trace counts up by one, and that every body is there and right.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read at all. What is wrong in it is a fault.
+    pub fn check(&self) -> Result<Vec<Fault>, StoreError> {
+        let mut faults = self.check_database()?;
+        let listing = self.all_runs()?;
+        let fault =
+            |code, run_id: &str, detail: String| Fault { code, run_id: Some(run_id.to_owned()), detail };
+        for (run_id, error) in listing.refused {
+            faults.push(fault("row_malformed", &run_id, error.to_string()));
+        }
+        for run in listing.items {
+            let id = run.run_id.as_str();
+            match self.run_since(id, None, 0) {
+                Err(error) => faults.push(fault("row_malformed", id, error.to_string())),
+                Ok(since) => {
+                    let gap =
+                        since.events.iter().zip(1..).find(|(event, expected)| event.sequence != *expected);
+                    if let Some((event, expected)) = gap {
+                        let detail = format!("event {expected} is missing before event {}", event.sequence);
+                        faults.push(fault("sequence_gap", id, detail));
+                    }
+                }
+            }
+        }
+        for finding in self.verify_blobs(None)? {
+            let detail = format!("artifact {}: {}", finding.artifact_id, finding.error);
+            faults.push(fault("body_damaged", &finding.run_id, detail));
+        }
+        Ok(faults)
+    }
+
+    fn check_database(&self) -> Result<Vec<Fault>, StoreError> {
+        let failed = StoreError::sql("checking the ledger");
+        let reader = self.core().readers.take()?;
+        let mut faults = Vec::new();
+        let mut check = |sql: &str, code| -> Result<(), StoreError> {
+            let mut select = reader.prepare(sql).map_err(failed)?;
+            let rows = select.query_map([], |row| row.get::<_, String>(0)).map_err(failed)?;
+            for row in rows {
+                let detail = row.map_err(failed)?;
+                if detail != "ok" {
+                    faults.push(Fault { code, run_id: None, detail });
+                }
+            }
+            Ok(())
+        };
+        check("PRAGMA integrity_check", "ledger_damaged")?;
+        check(
+            "SELECT 'a row of ' || \"table\" || ' names a missing row of ' || parent FROM pragma_foreign_key_check",
+            "reference_broken",
+        )?;
+        Ok(faults)
     }
 }

@@ -8,12 +8,13 @@
 //! values), `read`, `change` and `commit` (the edge), `blobs`, `bodies` and `journal` (content), `canonical_json` and
 //! `json_text` (the text digests are taken over), `own`, `own_tables` and
 //! `domain_records` (telic's own records), `feed` (what changed),
-//! `maintenance` (the log, checking what is stored).
+//! `maintenance` (the log, checking what is stored), `collect` (deleting).
 
 mod blobs;
 mod bodies;
 pub mod canonical_json;
 mod change;
+mod collect;
 mod commit;
 mod connection;
 mod digest;
@@ -38,13 +39,14 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use bodies::BlobReader;
 pub use change::{Change, Committed, Op, Outcome, Quota};
+pub use collect::{Collected, Collection, Deleted, Deletion};
 pub use digest::Digest;
 pub use error::StoreError;
 pub use feed::{Changes, Feed, RunPulse, Touched, Waker};
-pub use maintenance::{BlobFinding, LogState};
+pub use maintenance::{BlobFinding, Fault, LogState};
 pub use own::{Guard, Keys, LeaseRow, OwnOp, OwnRow, Record};
 pub use own_tables::Kind;
-pub use read::RunCursor;
+pub use read::{RunCursor, RunSince};
 pub use records::{
     ARTIFACTS_PER_RUN, ArtifactRecord, BODY_LIMIT, Body, BudgetSnapshot, EVENTS_PER_RUN, EventRecord,
     Listing, NewArtifact, NewEvent, RunRecord, SCHEMA_VERSION, SUMMARY_LIMIT, is_timestamp, timestamp_text,

@@ -5,6 +5,7 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
+use super::connection::Shape;
 use super::records::{
     ArtifactRecord, BudgetSnapshot, EVENTS_PER_RUN, EventRecord, Listing, RunRecord, SCHEMA_VERSION,
 };
@@ -31,7 +32,39 @@ impl RunCursor {
     }
 }
 
+/// A run and what was added to it, all of one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSince {
+    /// The run.
+    pub run: RunRecord,
+    /// The artifacts after the one named, in ledger order.
+    pub artifacts: Vec<ArtifactRecord>,
+    /// The events after the sequence named, ascending.
+    pub events: Vec<EventRecord>,
+}
+
 impl Store {
+    /// A run with the artifacts added after `artifact` and the events after `sequence`, read at one moment: what
+    /// another program commits meanwhile is in all three or in none.
+    ///
+    /// # Errors
+    /// As [`Store::run`], [`Store::artifacts_after`] and [`Store::events`].
+    pub fn run_since(
+        &self,
+        run_id: &str,
+        artifact: Option<&str>,
+        sequence: i64,
+    ) -> Result<RunSince, StoreError> {
+        let failed = StoreError::sql("reading a run");
+        let reader = self.core().readers.take()?;
+        let moment = reader.unchecked_transaction().map_err(failed)?;
+        let run = find_run(&moment, run_id)?.ok_or_else(|| StoreError::RunNotFound(run_id.to_owned()))??;
+        let artifacts = list_artifacts(&moment, run_id, artifact)?;
+        let events = list_events(&moment, reader.shape(), run_id, sequence, EVENTS_PER_RUN)?;
+        moment.finish().map_err(failed)?;
+        Ok(RunSince { run, artifacts, events })
+    }
+
     /// One run.
     ///
     /// # Errors
@@ -143,22 +176,8 @@ impl Store {
         if limit == 0 || i64::from(limit) > EVENTS_PER_RUN || after_sequence < 0 {
             return Err(StoreError::malformed("events", "the cursor or the limit is out of range"));
         }
-        let failed = StoreError::sql("reading events");
         let reader = self.core().readers.take()?;
-        // A ledger that was not upgraded yet has no decisions (`store.md` 3.4).
-        let decisions = if reader.shape().decisions { "permission_decision_json" } else { "NULL" };
-        let sql = format!(
-            "SELECT event_id, run_id, sequence, timestamp, actor, phase, event_type, input_refs_json,
-                    output_refs_json, {decisions}, decision_summary, budget_snapshot_json
-             FROM trace_events WHERE run_id = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3"
-        );
-        let mut select = reader.prepare_cached(&sql).map_err(failed)?;
-        let mut rows = select.query((run_id, after_sequence, limit)).map_err(failed)?;
-        let mut events = Vec::new();
-        while let Some(row) = rows.next().map_err(failed)? {
-            events.push(event_row(row).map_err(failed)??);
-        }
-        Ok(events)
+        list_events(&reader, reader.shape(), run_id, after_sequence, i64::from(limit))
     }
 
     /// The greatest event sequence of a run, 0 without events.
@@ -238,6 +257,30 @@ fn list_artifacts(
         artifacts.push(row.map_err(failed)??);
     }
     Ok(artifacts)
+}
+
+fn list_events(
+    connection: &Connection,
+    shape: Shape,
+    run_id: &str,
+    after_sequence: i64,
+    limit: i64,
+) -> Result<Vec<EventRecord>, StoreError> {
+    let failed = StoreError::sql("reading events");
+    // A ledger that was not upgraded yet has no decisions (`store.md` 3.4).
+    let decisions = if shape.decisions { "permission_decision_json" } else { "NULL" };
+    let sql = format!(
+        "SELECT event_id, run_id, sequence, timestamp, actor, phase, event_type, input_refs_json,
+                output_refs_json, {decisions}, decision_summary, budget_snapshot_json
+         FROM trace_events WHERE run_id = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3"
+    );
+    let mut select = connection.prepare_cached(&sql).map_err(failed)?;
+    let mut rows = select.query((run_id, after_sequence, limit)).map_err(failed)?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next().map_err(failed)? {
+        events.push(event_row(row).map_err(failed)??);
+    }
+    Ok(events)
 }
 
 fn budget(row: &Row<'_>, at: usize) -> rusqlite::Result<u8> {

@@ -1,5 +1,6 @@
 //! Behaviour of the whole store.
 
+mod collect;
 mod faults;
 mod feed;
 mod own;
