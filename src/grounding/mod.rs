@@ -38,7 +38,7 @@ use inventory::Inventory;
 use ranking::Query;
 use root::Root;
 use secrets::Detector;
-use select::Counts;
+use select::{Counts, Selector, Tally};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -174,24 +174,17 @@ pub fn ground(input: &GroundingInput) -> Result<Grounding, GroundingError> {
     }
     let inventory = inventory::take(&root, &active, watch)?;
 
-    let mut counts = Counts::new();
-    for (reason, count) in [
-        (ExclusionReason::InvalidPath, inventory.invalid),
-        (ExclusionReason::ExcludedDirectory, inventory.excluded),
-        (ExclusionReason::UnreadableFile, inventory.unreadable),
-    ] {
-        if count > 0 {
-            counts.insert(reason.as_str(), count);
-        }
+    let mut tally = Tally::default();
+    tally.count(ExclusionReason::InvalidPath, inventory.invalid);
+    tally.count(ExclusionReason::ExcludedDirectory, inventory.excluded);
+    tally.count(ExclusionReason::UnreadableFile, inventory.unreadable);
+    let mut query = Query::new(&input.request, &active);
+    if !input.options.pin_all_instructions {
+        query = query.pinning_only_near_instructions();
     }
-    let mut decisions = Vec::new();
-    let query = Query::new(&input.request, &active);
-    let query =
-        if input.options.pin_all_instructions { query } else { query.pinning_only_near_instructions() };
-    let candidates =
-        select::candidates(&inventory, &query, &input.options, &budget, &mut counts, &mut decisions);
-    let tally = (&mut counts, &mut decisions);
-    let selection = select::select(&root, &input.run_id, &candidates, &input.options, &budget, tally, watch)?;
+    let candidates = select::candidates(&inventory, &query, &input.options, &budget, &mut tally);
+    let selector = Selector { root: &root, run_id: &input.run_id, options: &input.options, budget: &budget };
+    let selection = selector.select(&candidates, &mut tally, watch)?;
     let fingerprint = fingerprint::take(&root, &candidates, &selection, watch)?;
 
     let id = manifest::manifest_id(&input.run_id, &fingerprint, &selection.sources, &budget);
@@ -208,7 +201,7 @@ pub fn ground(input: &GroundingInput) -> Result<Grounding, GroundingError> {
         fingerprint,
         inventory: inventory.source,
         warnings: &warnings,
-        counts: &counts,
+        counts: &tally.counts,
         budget,
         candidates: candidates.total,
     };
@@ -220,7 +213,7 @@ pub fn ground(input: &GroundingInput) -> Result<Grounding, GroundingError> {
         derived_refs,
         source_refs,
         warnings,
-        decisions,
+        decisions: tally.decisions,
     })
 }
 

@@ -91,9 +91,9 @@ pub fn is_secret_like(path: &str) -> bool {
     base.starts_with(".env")
         || FILES.contains(&base)
         || lower.split('/').any(|segment| WORDS.contains(&segment))
-        || WORDS.iter().any(|name| alone_or_dotted(name))
+        || WORDS.iter().any(alone_or_dotted)
         || base.strip_prefix("service-account").is_some_and(|rest| rest.starts_with(['.', '-', '_']))
-        || KEYS.iter().any(|name| alone_or_dotted(name))
+        || KEYS.iter().any(alone_or_dotted)
         || ENDINGS.iter().any(|ending| base.ends_with(ending))
 }
 

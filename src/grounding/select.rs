@@ -53,7 +53,48 @@ pub(super) struct Selection {
     /// Digest of every file that was read and holds no credential, selected or not.
     pub(super) digests: Vec<(String, Digest)>,
     pub(super) sample_is_full: bool,
-    pub(super) bytes: u64,
+    bytes: u64,
+    taken: HashSet<Digest>,
+}
+
+/// What was decided so far, for the manifest and for local eyes.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// How often each reason applied.
+    pub(super) counts: Counts,
+    /// What became of each path.
+    pub(super) decisions: Vec<Decision>,
+}
+
+impl Tally {
+    /// Counts paths that are not named any further.
+    pub(super) fn count(&mut self, reason: Reason, times: u64) {
+        if times > 0 {
+            *self.counts.entry(reason.as_str()).or_default() += times;
+        }
+    }
+
+    fn leave_out(&mut self, path: &str, reason: Reason) {
+        self.count(reason, 1);
+        self.decisions.push(Decision {
+            path: path.to_owned(),
+            score: None,
+            pinned: false,
+            excluded: Some(reason),
+        });
+    }
+
+    fn decide(&mut self, ranked: &Ranked, excluded: Option<Reason>) {
+        if let Some(reason) = excluded {
+            self.count(reason, 1);
+        }
+        self.decisions.push(Decision {
+            path: ranked.path.clone(),
+            score: Some(ranked.score),
+            pinned: ranked.pinned,
+            excluded,
+        });
+    }
 }
 
 /// Removes what its name forbids, ranks the rest, and cuts it to the budget (10.9: in this order).
@@ -62,13 +103,12 @@ pub(super) fn candidates(
     query: &Query,
     options: &Options,
     budget: &Budget,
-    counts: &mut Counts,
-    decisions: &mut Vec<Decision>,
+    tally: &mut Tally,
 ) -> Candidates {
     let mut kept = Vec::new();
     for path in &inventory.paths {
         match refused_by_name(path, options) {
-            Some(reason) => leave_out(path, None, reason, counts, decisions),
+            Some(reason) => tally.leave_out(path, reason),
             None => kept.push(path.as_str()),
         }
     }
@@ -76,7 +116,7 @@ pub(super) fn candidates(
     let most = usize::try_from(budget.max_inventory_files).unwrap_or(usize::MAX);
     let cut = ranked.split_off(ranked.len().min(most));
     for ranked in &cut {
-        leave_out(&ranked.path, Some(ranked), Reason::InventoryBudget, counts, decisions);
+        tally.decide(ranked, Some(Reason::InventoryBudget));
     }
     let gone: HashSet<&str> = cut.iter().map(|ranked| ranked.path.as_str()).collect();
     let mut listed: Vec<String> =
@@ -103,66 +143,6 @@ fn refused_by_name(path: &str, options: &Options) -> Option<Reason> {
     (!path.is_empty() && !is_reference(&repository_reference(path))).then_some(Reason::InvalidPath)
 }
 
-fn leave_out(
-    path: &str,
-    ranked: Option<&Ranked>,
-    reason: Reason,
-    counts: &mut Counts,
-    decisions: &mut Vec<Decision>,
-) {
-    *counts.entry(reason.as_str()).or_default() += 1;
-    decisions.push(Decision {
-        path: path.to_owned(),
-        score: ranked.map(|ranked| ranked.score),
-        pinned: ranked.is_some_and(|ranked| ranked.pinned),
-        excluded: Some(reason),
-    });
-}
-
-/// Applies section 6 to each candidate in order.
-pub(super) fn select(
-    root: &Root,
-    run_id: &str,
-    candidates: &Candidates,
-    options: &Options,
-    budget: &Budget,
-    (counts, decisions): (&mut Counts, &mut Vec<Decision>),
-    watch: &Watch,
-) -> Result<Selection, GroundingError> {
-    let mut selection = Selection::default();
-    let mut taken = HashSet::new();
-    let mut sampled = 0;
-    for ranked in &candidates.ranked {
-        watch.check()?;
-        let sample = !ranked.pinned && ranked.score == 0;
-        let full = sample && sampled == SAMPLE;
-        selection.sample_is_full |= full;
-        let outcome = if full {
-            Err(Reason::LowRelevance)
-        } else if selection.sources.len() as u64 == budget.max_files {
-            Err(Reason::FileCountBudget)
-        } else {
-            consider(root, run_id, ranked, options, budget, &mut selection, &taken)
-        };
-        match outcome {
-            Ok(source) => {
-                sampled += usize::from(sample);
-                taken.insert(source.digest);
-                selection.bytes += source.size;
-                selection.sources.push(source);
-                decisions.push(Decision {
-                    path: ranked.path.clone(),
-                    score: Some(ranked.score),
-                    pinned: ranked.pinned,
-                    excluded: None,
-                });
-            }
-            Err(reason) => leave_out(&ranked.path, Some(ranked), reason, counts, decisions),
-        }
-    }
-    Ok(selection)
-}
-
 impl From<Refusal> for Reason {
     fn from(refusal: Refusal) -> Self {
         match refusal {
@@ -175,54 +155,88 @@ impl From<Refusal> for Reason {
     }
 }
 
-/// Rules 3 to 11 for one candidate.
-fn consider(
-    root: &Root,
-    run_id: &str,
-    ranked: &Ranked,
-    options: &Options,
-    budget: &Budget,
-    selection: &mut Selection,
-    taken: &HashSet<Digest>,
-) -> Result<Source, Reason> {
-    let resolved = root.resolve(&ranked.path)?;
-    // A link must not make readable what its target's name forbids.
-    let target = resolved.to_string_lossy();
-    if target != ranked.path.as_str()
-        && let Some(reason) = refused_by_name(&target, options)
-    {
-        return Err(reason);
+/// Takes candidates in rank order.
+#[derive(Debug)]
+pub(super) struct Selector<'a> {
+    pub(super) root: &'a Root,
+    pub(super) run_id: &'a str,
+    pub(super) options: &'a Options,
+    pub(super) budget: &'a Budget,
+}
+
+impl Selector<'_> {
+    /// Applies section 6 to each candidate; the first rule that fires decides.
+    pub(super) fn select(
+        &self,
+        candidates: &Candidates,
+        tally: &mut Tally,
+        watch: &Watch,
+    ) -> Result<Selection, GroundingError> {
+        let mut selection = Selection::default();
+        let mut sampled = 0;
+        for ranked in &candidates.ranked {
+            watch.check()?;
+            let sample = !ranked.pinned && ranked.score == 0;
+            let outcome = if sample && sampled == SAMPLE {
+                selection.sample_is_full = true;
+                Err(Reason::LowRelevance)
+            } else if selection.sources.len() as u64 == self.budget.max_files {
+                Err(Reason::FileCountBudget)
+            } else {
+                self.consider(ranked, &mut selection)
+            };
+            tally.decide(ranked, outcome.as_ref().err().copied());
+            if let Ok(source) = outcome {
+                sampled += usize::from(sample);
+                selection.taken.insert(source.digest);
+                selection.bytes += source.size;
+                selection.sources.push(source);
+            }
+        }
+        Ok(selection)
     }
-    let left = budget.max_total_bytes - selection.bytes;
-    let size = root.size(&resolved)?;
-    if size > budget.max_file_bytes {
-        return Err(Reason::FileTooLarge);
+
+    /// Rules 3 to 11 for one candidate.
+    fn consider(&self, ranked: &Ranked, selection: &mut Selection) -> Result<Source, Reason> {
+        let resolved = self.root.resolve(&ranked.path)?;
+        // A link must not make readable what its target's name forbids.
+        let target = resolved.to_string_lossy();
+        if target != ranked.path.as_str()
+            && let Some(reason) = refused_by_name(&target, self.options)
+        {
+            return Err(reason);
+        }
+        let left = self.budget.max_total_bytes - selection.bytes;
+        let size = self.root.size(&resolved)?;
+        if size > self.budget.max_file_bytes {
+            return Err(Reason::FileTooLarge);
+        }
+        // What cannot fit is not read (10.7).
+        if size > left {
+            return Err(Reason::TotalBytesBudget);
+        }
+        let bytes = read(self.root.open(&resolved)?, self.budget.max_file_bytes)?;
+        let digest = Digest::of(&bytes);
+        let size = bytes.len() as u64;
+        // The byte-order mark stays, so that content, size and digest agree (10.15).
+        let content = String::from_utf8(bytes).map_err(|_| Reason::InvalidUtf8)?;
+        if self.options.detector.find(&content).is_some() {
+            return Err(Reason::SecretContent);
+        }
+        selection.digests.push((ranked.path.clone(), digest));
+        if selection.taken.contains(&digest) {
+            return Err(Reason::DuplicateContent);
+        }
+        if size > left {
+            return Err(Reason::TotalBytesBudget);
+        }
+        let reference = repository_reference(&ranked.path);
+        let source = Source { ranked: ranked.clone(), reference, digest, size, content };
+        if manifest::stored_size(self.run_id, &source) > BODY_LIMIT {
+            return Err(Reason::FileTooLarge);
+        }
+        Ok(source)
     }
-    // What cannot fit is not read (10.7).
-    if size > left {
-        return Err(Reason::TotalBytesBudget);
-    }
-    let bytes = read(root.open(&resolved)?, budget.max_file_bytes)?;
-    let digest = Digest::of(&bytes);
-    let size = bytes.len() as u64;
-    // The byte-order mark stays, so that content, size and digest agree (10.15).
-    let content = String::from_utf8(bytes).map_err(|_| Reason::InvalidUtf8)?;
-    if options.detector.find(&content).is_some() {
-        return Err(Reason::SecretContent);
-    }
-    selection.digests.push((ranked.path.clone(), digest));
-    if taken.contains(&digest) {
-        return Err(Reason::DuplicateContent);
-    }
-    if size > left {
-        return Err(Reason::TotalBytesBudget);
-    }
-    let reference = repository_reference(&ranked.path);
-    let source = Source { ranked: ranked.clone(), reference, digest, size, content };
-    if manifest::stored_size(run_id, &source) > BODY_LIMIT {
-        return Err(Reason::FileTooLarge);
-    }
-    Ok(source)
 }
 
 /// The bytes of an open file, at most `limit`, given up as soon as they are not text (4.4).

@@ -187,7 +187,7 @@ fn is_sensitive(name: &str) -> bool {
         return false;
     }
     let name: String =
-        name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     const ENDINGS: [&str; 11] = [
         "password",
         "passwd",
@@ -231,7 +231,11 @@ fn looks_random(value: &str) -> bool {
         .map(|count| f64::from(*count) / length)
         .map(|share| -share * share.log2())
         .sum();
-    bytes.iter().any(u8::is_ascii_digit) && bytes.iter().any(u8::is_ascii_alphabetic) && entropy >= 2.8
+    let has = |kind: fn(&u8) -> bool| bytes.iter().any(kind);
+    // One digit behind plain words is a counter, as in `progress-1`.
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    has(u8::is_ascii_alphabetic) && (digits >= 2 || digits == 1 && mixed) && entropy >= 2.8
 }
 
 #[cfg(test)]
@@ -273,6 +277,7 @@ mod tests {
             "Authorization: Bearer <token>",
             "npm_config_registry and sk-learn",
             "\"tokens\": \"a1b2c3d4e5f6\"",
+            "\"progressToken\": \"progress-test-1\"",
         ] {
             assert_eq!(rule(text), None, "{text}");
         }

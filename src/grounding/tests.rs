@@ -1,1 +1,0 @@
-//! Grounding of real repositories.
