@@ -4,10 +4,15 @@
 //! 1 failed, 2 usage, 3 a person is needed, 4 not eligible.
 
 mod agent;
+mod artifact;
 mod completions;
+mod doctor;
 mod output;
 mod place;
+mod runs;
 mod schema;
+mod show;
+mod stores;
 mod validate;
 
 pub use output::Failure;
@@ -27,6 +32,16 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// List the runs of the local stores
+    Runs(runs::RunsArguments),
+    /// Show where a run stands
+    Show(show::OneRun),
+    /// Show how a run came there, event by event
+    Trace(show::OneRun),
+    /// Show one artifact of a run
+    Artifact(artifact::ArtifactArguments),
+    /// Check that everything telic needs is there; creates nothing
+    Doctor,
     /// Scripted agents
     #[command(subcommand)]
     Agent(agent::AgentCommand),
@@ -51,6 +66,11 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     match &arguments.command {
+        Some(Command::Runs(given)) => runs::run(given, &arguments.place),
+        Some(Command::Show(given)) => show::show(given, &arguments.place),
+        Some(Command::Trace(given)) => show::trace(given, &arguments.place),
+        Some(Command::Artifact(given)) => artifact::run(given, &arguments.place),
+        Some(Command::Doctor) => doctor::run(&arguments.place),
         Some(Command::Agent(command)) => agent::run(command),
         Some(Command::Validate(given)) => validate::run(given, arguments.place.json),
         Some(Command::Schema(given)) => schema::run(given),

@@ -63,6 +63,18 @@ impl Failure {
     }
 }
 
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<crate::service::ServiceError> for Failure {
+    fn from(error: crate::service::ServiceError) -> Self {
+        Self::coded(error.code(), &error)
+    }
+}
+
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::coded("failed", format!("{error:#}"))

@@ -26,6 +26,15 @@ pub(super) struct Place {
 }
 
 impl PlaceArguments {
+    /// Whether one store is meant: `--repo` or `TELIC_STATE_DIR` names it.
+    ///
+    /// # Errors
+    /// The working directory is gone.
+    pub(super) fn names_one(&self) -> Result<bool, Failure> {
+        let surroundings = Surroundings::of_process().map_err(|error| Failure::coded(error.code(), error))?;
+        Ok(self.repo.is_some() || surroundings.telic_state_dir.is_some_and(|dir| !dir.is_empty()))
+    }
+
     /// Finds the repository and its store.
     ///
     /// # Errors
