@@ -18,16 +18,15 @@ pub(super) struct Fingerprint {
     pub(super) from_git: bool,
 }
 
-/// Asks Git after the selection, or takes the digests alone.
+/// Asks Git after the selection, or takes the digests alone. Git is not asked when it did not answer before.
 pub(super) fn take(
     root: &Root,
     candidates: &Candidates,
     selection: &Selection,
+    git_answers: bool,
     watch: &Watch,
 ) -> Result<Fingerprint, GroundingError> {
-    if !root.git_hangs
-        && let Ok(status) = git_source::status(&root.path, watch)?
-    {
+    if git_answers && let Ok(status) = git_source::status(&root.path, watch)? {
         let head = git_source::head(&root.path, watch)?;
         return Ok(Fingerprint { head, worktree: with_status(&status, &selection.digests), from_git: true });
     }

@@ -37,7 +37,7 @@ use fingerprint::Fingerprint;
 use inventory::Inventory;
 use ranking::Query;
 use root::Root;
-use secrets::Detector;
+use secrets::{Detector, Hit};
 use select::{Counts, Selector, Tally};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -122,6 +122,8 @@ pub struct Decision {
     pub pinned: bool,
     /// Why it was left out; nothing when it was selected.
     pub excluded: Option<ExclusionReason>,
+    /// The rule and the line of the credential that was found in it.
+    pub credential: Option<Hit>,
 }
 
 /// Everything that is to be stored.
@@ -185,7 +187,7 @@ pub fn ground(input: &GroundingInput) -> Result<Grounding, GroundingError> {
     let candidates = select::candidates(&inventory, &query, &input.options, &budget, &mut tally);
     let selector = Selector { root: &root, run_id: &input.run_id, options: &input.options, budget: &budget };
     let selection = selector.select(&candidates, &mut tally, watch)?;
-    let fingerprint = fingerprint::take(&root, &candidates, &selection, watch)?;
+    let fingerprint = fingerprint::take(&root, &candidates, &selection, !inventory.timed_out, watch)?;
 
     let id = manifest::manifest_id(&input.run_id, &fingerprint, &selection.sources, &budget);
     let documents = manifest::documents(&input.run_id, &id, &selection.sources);

@@ -7,6 +7,7 @@ use super::manifest;
 use super::paths::{is_excluded, is_secret_like, is_secret_like_extended, repository_reference, utf16_order};
 use super::ranking::{Query, Ranked};
 use super::root::{Refusal, Root};
+use super::secrets::Hit;
 use super::watch::Watch;
 use super::{Decision, Options};
 use crate::protocol::ExclusionReason as Reason;
@@ -55,6 +56,8 @@ pub(super) struct Selection {
     pub(super) sample_is_full: bool,
     bytes: u64,
     taken: HashSet<Digest>,
+    /// The credential that was found in the candidate just looked at.
+    hit: Option<Hit>,
 }
 
 /// What was decided so far, for the manifest and for local eyes.
@@ -81,10 +84,11 @@ impl Tally {
             score: None,
             pinned: false,
             excluded: Some(reason),
+            credential: None,
         });
     }
 
-    fn decide(&mut self, ranked: &Ranked, excluded: Option<Reason>) {
+    fn decide(&mut self, ranked: &Ranked, excluded: Option<Reason>, credential: Option<Hit>) {
         if let Some(reason) = excluded {
             self.count(reason, 1);
         }
@@ -93,6 +97,7 @@ impl Tally {
             score: Some(ranked.score),
             pinned: ranked.pinned,
             excluded,
+            credential,
         });
     }
 }
@@ -116,7 +121,7 @@ pub(super) fn candidates(
     let most = usize::try_from(budget.max_inventory_files).unwrap_or(usize::MAX);
     let cut = ranked.split_off(ranked.len().min(most));
     for ranked in &cut {
-        tally.decide(ranked, Some(Reason::InventoryBudget));
+        tally.decide(ranked, Some(Reason::InventoryBudget), None);
     }
     let gone: HashSet<&str> = cut.iter().map(|ranked| ranked.path.as_str()).collect();
     let mut listed: Vec<String> =
@@ -185,7 +190,7 @@ impl Selector<'_> {
             } else {
                 self.consider(ranked, &mut selection)
             };
-            tally.decide(ranked, outcome.as_ref().err().copied());
+            tally.decide(ranked, outcome.as_ref().err().copied(), selection.hit.take());
             if let Ok(source) = outcome {
                 sampled += usize::from(sample);
                 selection.taken.insert(source.digest);
@@ -220,7 +225,8 @@ impl Selector<'_> {
         let size = bytes.len() as u64;
         // The byte-order mark stays, so that content, size and digest agree (10.15).
         let content = String::from_utf8(bytes).map_err(|_| Reason::InvalidUtf8)?;
-        if self.options.detector.find(&content).is_some() {
+        selection.hit = self.options.detector.find(&content);
+        if selection.hit.is_some() {
             return Err(Reason::SecretContent);
         }
         selection.digests.push((ranked.path.clone(), digest));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::grounding::Watch;
-use crate::grounding::secrets::Detector;
+use crate::grounding::secrets::{Detector, Hit, RuleId};
 use crate::protocol::{Body, ExclusionReason, Kind};
 use crate::store::Digest;
 use crate::text::units;
@@ -92,6 +92,8 @@ fn credentials_are_left_out_and_the_extended_rules_can_be_switched_off() {
     let grounding = place.ground();
     assert_eq!(selected(&grounding), ["c.txt"]);
     assert_eq!(excluded(&grounding), counts([("secret_content", 2), ("secret_like_file", 3)]));
+    let hit = grounding.decisions.iter().find(|decision| decision.path == "b.json").unwrap().credential;
+    assert_eq!(hit, Some(Hit { rule: RuleId::QuotedAssignment, line: 1 }));
     // Nothing that was left out is named in what is stored.
     for hidden in ["a.txt", "b.json", "tfvars", "secrets.rs", "correcthorse"] {
         assert!(!grounding.manifest.to_string().contains(hidden), "{hidden}");
