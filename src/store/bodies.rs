@@ -15,6 +15,9 @@ use super::{ArtifactRecord, Body, Digest, Store, StoreError, json_text};
 /// Bytes of text whose parsed bodies are kept.
 const CACHE_BYTES: u64 = 48 << 20;
 
+/// Bytes a body's file may have; canonical text has at most 2 MiB, but it may have been written otherwise.
+const READ_LIMIT: u64 = 16 << 20;
+
 struct Kept {
     value: Arc<Value>,
     stamp: Stamp,
@@ -81,6 +84,9 @@ impl Bodies {
             self.blobs.open(digest)?.ok_or_else(|| StoreError::integrity(digest, "is missing"))?;
         if let Some(value) = lock(&self.cache).get(digest, stamp) {
             return Ok(value);
+        }
+        if stamp.size > READ_LIMIT {
+            return Err(StoreError::integrity(digest, format!("is larger than {READ_LIMIT} bytes")));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| StoreError::blob(digest, &error))?;

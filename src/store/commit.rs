@@ -8,7 +8,7 @@ use super::blobs::Durability;
 use super::canonical_json::canonical;
 use super::change::{Change, Committed, Op, Outcome, Quota};
 use super::journal::{self, JOURNAL_LIMIT};
-use super::own;
+use super::own_write;
 use super::read::{count_artifacts, find_artifact, find_run, last_sequence};
 use super::records::{
     ARTIFACTS_PER_RUN, ArtifactRecord, EVENTS_PER_RUN, NewArtifact, NewEvent, RunRecord, SUMMARY_LIMIT,
@@ -79,7 +79,7 @@ fn apply(core: &Core, connection: &Connection, op: &Op) -> Result<Outcome, Store
         Op::Supporting { artifact, quota, event } => {
             supporting(core, connection, artifact, quota.as_ref(), event)
         }
-        Op::Own(op) => own::apply(connection, op),
+        Op::Own(op) => own_write::apply(connection, op),
     }
 }
 

@@ -57,11 +57,14 @@ pub(super) fn open_writer(folder: &Folder) -> Result<Connection, StoreError> {
         Connection::open_with_flags(folder.ledger_path(), flags).map_err(StoreError::sql(context))?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(StoreError::sql(context))?;
     folder.private_ledger()?;
-    patiently("setting the ledger's journal mode", || {
-        let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-        debug_assert_eq!(mode, "wal");
-        Ok(())
+    let context_of_mode = "setting the ledger's journal mode";
+    let mode: String = patiently(context_of_mode, || {
+        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
     })?;
+    if mode != "wal" {
+        let detail = format!("it stays {mode}; the file system may not support shared memory");
+        return Err(StoreError::Ledger { context: context_of_mode, detail });
+    }
     patiently(context, || {
         connection.execute_batch(
             "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;",

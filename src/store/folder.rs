@@ -143,6 +143,12 @@ impl Folder {
 
     fn check_ledger(&self) -> Result<(), StoreError> {
         if self.regular_or_absent(LEDGER)?.is_none() {
+            if self.regular_or_absent(SIDE_FILES[0])?.is_some_and(|log| log.st_size > 0) {
+                // A new ledger would throw away what the log still holds.
+                return Err(
+                    self.refused(LEDGER, "it is missing, but its log is here; put it back, or move the log")
+                );
+            }
             let flags = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_RDWR | OFlag::O_CLOEXEC;
             match openat(&self.root, LEDGER, flags, PRIVATE_FILE) {
                 // Another opening was faster (`store.md` 11, item 3): what it made is checked below.
@@ -315,6 +321,14 @@ mod tests {
                 "state_directory_refused"
             );
         }
+    }
+
+    #[test]
+    fn a_ledger_that_is_gone_is_not_made_anew_over_its_log() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join(SIDE_FILES[0]), "frames").unwrap();
+        assert_eq!(Folder::create(temp.path()).unwrap_err().code(), "state_directory_refused");
+        assert_eq!(fs::read(temp.path().join(SIDE_FILES[0])).unwrap(), b"frames");
     }
 
     #[test]

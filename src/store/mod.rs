@@ -6,8 +6,8 @@
 //!
 //! Rooms: `folder` (the directory and its safety), `connection` and `schema` (opening the ledger), `records` (rows as
 //! values), `read`, `change` and `commit` (the edge), `blobs`, `bodies` and `journal` (content), `canonical_json` and
-//! `json_text` (the text digests are taken over), `own`, `own_tables` and
-//! `domain_records` (telic's own records), `feed` (what changed),
+//! `json_text` (the text digests are taken over), `own`,
+//! `own_read`, `own_write`, `own_tables` and `domain_records` (telic's own records), `feed` (what changed),
 //! `maintenance` (the log, checking what is stored), `collect` (deleting).
 
 mod blobs;
@@ -26,7 +26,9 @@ mod journal;
 mod json_text;
 mod maintenance;
 mod own;
+mod own_read;
 mod own_tables;
+mod own_write;
 mod read;
 mod records;
 mod schema;
