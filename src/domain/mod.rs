@@ -4,9 +4,15 @@
 //! moves it stands beside it.
 
 pub mod approval;
+pub mod approval_rules;
 pub mod artifact;
 pub mod attempt;
 mod attempt_flow;
+pub mod boundary;
+#[cfg(test)]
+mod boundary_tests;
+pub mod budget;
+pub mod classify;
 pub mod error;
 pub mod event;
 pub mod glob;
@@ -14,6 +20,11 @@ pub mod ids;
 pub mod judge;
 pub mod patch;
 pub mod policy;
+pub mod policy_file;
+mod policy_reader;
+pub mod policy_rules;
+#[cfg(test)]
+mod policy_rules_tests;
 pub mod request;
 pub mod run;
 mod run_flow;
@@ -34,15 +45,20 @@ mod words;
 
 pub use crate::protocol::{Commit, IntentMode, Sha256};
 pub use approval::*;
+pub use approval_rules::*;
 pub use artifact::*;
 pub use attempt::*;
 pub use attempt_flow::{backoff_millis, may_start_attempt};
+pub use boundary::*;
+pub use budget::*;
 pub use error::*;
 pub use event::*;
 pub use ids::*;
 pub use judge::*;
 pub use patch::*;
 pub use policy::*;
+pub use policy_file::{PolicyError, PolicyFile};
+pub use policy_rules::{EffectivePolicy, unreadable_policy};
 pub use request::*;
 pub use run::*;
 pub use run_flow::run_after_verdict;

@@ -105,3 +105,22 @@ pub(crate) fn verdict(status: VerdictStatus, eligibility: PrEligibility) -> Verd
         decided_at: time(60),
     }
 }
+
+pub(crate) fn change(path: &str) -> FileChange {
+    FileChange {
+        path: path.into(),
+        old_path: None,
+        change_type: ChangeType::Modified,
+        additions: 2,
+        deletions: 1,
+        old_mode: None,
+        new_mode: None,
+        generated: false,
+        binary: false,
+        lockfile: false,
+        test_file: false,
+        symlink: false,
+        submodule: false,
+        forbidden_by_policy: false,
+    }
+}
