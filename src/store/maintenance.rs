@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 
 use super::connection::lock;
-use super::{Digest, Store, StoreError};
+use super::{Digest, Store, StoreError, schema};
 
 /// How far a checkpoint got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,15 @@ fn checkpoint(connection: &Connection, mode: &str) -> Result<LogState, StoreErro
 }
 
 impl Store {
+    /// What opening this store for writing would change in the ledger's tables; nothing for an up-to-date one.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn pending_upgrade(&self) -> Result<Vec<&'static str>, StoreError> {
+        schema::pending(&*self.core().readers.take()?)
+            .map_err(StoreError::sql("looking at the ledger's tables"))
+    }
+
     /// Folds in what of the log no reader needs any more, without waiting for anyone.
     ///
     /// # Errors

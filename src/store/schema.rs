@@ -99,6 +99,35 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     })
 }
 
+/// What [`prepare`] would do to this ledger, in words.
+pub(super) fn pending(connection: &Connection) -> rusqlite::Result<Vec<&'static str>> {
+    let mut steps = Vec::new();
+    if is_current(connection)? {
+        return Ok(steps);
+    }
+    let there: bool = connection.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'trace_events')
+            AND EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'artifacts')",
+        [],
+        |row| row.get(0),
+    )?;
+    if !there {
+        steps.push("create the tables");
+    } else if !has_decisions(connection)? {
+        steps.push("add the column for permission decisions to the trace");
+    }
+    if has_global_ids(connection)? {
+        steps.push("make artifact ids unique per run instead of over all runs");
+    }
+    if own_version(connection)?.is_none_or(|version| version < VERSION) {
+        steps.push("add telic's own tables and indexes");
+    }
+    if steps.is_empty() {
+        steps.push("create missing indexes again");
+    }
+    Ok(steps)
+}
+
 /// The indexes and columns an up-to-date ledger has.
 fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
     let objects: i64 = connection.query_row(

@@ -160,9 +160,13 @@ fn an_old_ledger_is_upgraded_with_its_order_kept() {
         assert_eq!(store.events("r1", 0, 10).unwrap()[0].decision_summary, "begun");
     };
     // Inspection reads it as it is; opening upgrades it.
-    look(&Store::open_read_only(&state(&temp)).unwrap());
+    let inspected = Store::open_read_only(&state(&temp)).unwrap();
+    look(&inspected);
+    assert_eq!(inspected.pending_upgrade().unwrap().len(), 3);
+    drop(inspected);
     let store = Store::open(&state(&temp)).unwrap();
     look(&store);
+    assert!(store.pending_upgrade().unwrap().is_empty());
     store.commit(&Change::new().and(Op::InsertRun(run("r2")))).unwrap();
     store.commit(&Change::new().and(Op::InsertArtifact(artifact("r2", "z", "Evidence")))).unwrap();
     store.commit(&Change::new().and(Op::AppendEvent(event("r1", "e2")))).unwrap();
