@@ -297,8 +297,8 @@ impl Link {
     /// Sets what is called, from the engine's threads, after every snapshot and reply. Calls it once at once,
     /// since something may have come before.
     pub fn set_waker(&self, waker: impl Fn() + Send + 'static) {
-        waker();
         *self.latest.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(waker));
+        self.latest.wake();
     }
 }
 
