@@ -156,14 +156,19 @@ pub struct Refusal {
     /// One sentence that names the offending id or value and what would be right.
     pub message: String,
     /// Facts a program can use: the current version, a limit, a node id.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub details: Map<String, Value>,
+    #[serde(skip_serializing_if = "no_details")]
+    pub details: Box<Map<String, Value>>,
     /// Schema faults, for [`Code::SchemaInvalid`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Fault>,
     /// The denied decision that the trace records once (`controller.md` 9.3).
     #[serde(skip)]
     pub denial: Option<Box<PermissionDecision>>,
+}
+
+#[expect(clippy::borrowed_box, reason = "serde hands over the field as it is")]
+fn no_details(details: &Box<Map<String, Value>>) -> bool {
+    details.is_empty()
 }
 
 impl Refusal {
@@ -175,7 +180,7 @@ impl Refusal {
             rule: Some(rule),
             path: None,
             message: message.into(),
-            details: Map::new(),
+            details: Box::default(),
             issues: Vec::new(),
             denial: None,
         }

@@ -8,19 +8,25 @@
 
 mod accepted;
 pub mod authority;
+mod clarification;
 mod context;
 pub mod decisions;
 mod error;
+pub mod evidence;
 mod facts;
+mod grounding;
 mod next_action;
+mod phase;
 mod policy;
 pub mod predicates;
 pub mod references;
 pub mod rules;
 mod run;
+mod screen;
 mod stamp;
 mod start;
 mod submit;
+mod supporting;
 mod trace;
 pub mod transition;
 mod view;
@@ -29,12 +35,16 @@ pub use accepted::{Accepted, Effect, NewArtifact, NewEvent, SlotQuota};
 pub use context::{Context, Env};
 pub use error::{Code, Refusal};
 pub use facts::{Facts, NoFacts};
-pub use next_action::{Schemas, action_id, next_action};
+pub use grounding::{Grounding, check_groundable, ground};
+pub use next_action::{
+    Schemas, action_id, compact_schema, full_schema, input_refs, may_ground_repository, next_action,
+};
 pub use policy::RepositoryPolicy;
 pub use run::{OutcomeHint, RunPhase, RunState, RunStatus};
 pub use stamp::Stamp;
 pub use start::{LIST_LIMIT, REQUEST_LIMIT, StartInput, start};
-pub use submit::{Grounding, Submission, Tokens, cancel, denial_event, ground, submit};
+pub use submit::{ARTIFACT_LIMIT, Submission, Tokens, cancel, denial_event, submit};
+pub use supporting::EVIDENCE_PER_PLAN;
 pub use trace::{
     DENIALS_PER_VERSION, EVENT_LIMIT, EVENTS_RESERVED, EventType, SUMMARY_LIMIT, StoredEvent, public_event,
 };

@@ -320,7 +320,7 @@ pub fn step(
     match row.spend {
         Spend::Nothing => {}
         Spend::Revision => {
-            after.prompt_revisions_remaining = run.prompt_revisions_remaining.saturating_sub(1)
+            after.prompt_revisions_remaining = run.prompt_revisions_remaining.saturating_sub(1);
         }
         Spend::Remediation => after.remediations_remaining = run.remediations_remaining.saturating_sub(1),
     }

@@ -54,9 +54,13 @@ pub fn canonical_ip(domain: &str) -> Option<String> {
     if !looks_numeric {
         return Some(domain.to_owned());
     }
-    match url::Url::parse(&url).ok().as_ref().and_then(url::Url::host) {
-        Some(url::Host::Ipv4(address)) => Some(address.to_string()),
-        Some(url::Host::Ipv6(address)) => Some(address.to_string()),
+    let parsed = url::Url::parse(&url).ok();
+    match parsed.as_ref().and_then(url::Url::host) {
+        // The address of the URL's own text: `::ffff:1.2.3.4` is written `::ffff:102:304` there.
+        Some(url::Host::Ipv4(_) | url::Host::Ipv6(_)) => {
+            let text = parsed.as_ref().and_then(url::Url::host_str).unwrap_or(domain);
+            Some(text.trim_matches(['[', ']']).to_owned())
+        }
         _ => Some(domain.to_owned()),
     }
 }

@@ -69,16 +69,16 @@ fn spawn(set: &mut PermissionSet) {
 pub fn granted_set(granted: &[C], commands: &[String], domains: &[String]) -> PermissionSet {
     let commands = commands.iter().map(|command| Str::from(command.as_str())).collect();
     let domains = domains.iter().map(|domain| Str::from(domain.as_str())).collect();
-    to_set(granted, commands, domains)
+    to_set(granted, &commands, &domains)
 }
 
 /// Capabilities that the user denied, as a set: a denial always closes the whole family.
 #[must_use]
 pub fn denied_set(denied: &[C]) -> PermissionSet {
-    to_set(denied, vec![Str::from("**")].into(), vec![Str::from("**")].into())
+    to_set(denied, &vec![Str::from("**")].into(), &vec![Str::from("**")].into())
 }
 
-fn to_set(capabilities: &[C], commands: List<Str<2048>>, domains: List<Str<253>>) -> PermissionSet {
+fn to_set(capabilities: &[C], commands: &List<Str<2048>>, domains: &List<Str<253>>) -> PermissionSet {
     let mut set = PermissionSet::empty();
     for capability in capabilities {
         match capability {

@@ -6,7 +6,7 @@ use super::walk::{Found, recognised_in};
 use crate::controller::context::Context;
 use crate::controller::error::{Code, Refusal};
 use crate::controller::predicates::is_deliverable;
-use crate::protocol::{Body, Candidate, ContextManifest, Kind, is_identifier, is_reference};
+use crate::protocol::{Body, Candidate, ContextManifest, Kind, Reference, is_identifier, is_reference};
 use crate::require;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -49,7 +49,7 @@ fn selected<'a>(ctx: &Context<'a>) -> HashSet<&'a str> {
         Candidate::Selected(selected) => Some(selected.reference.as_str()),
         Candidate::Excluded(_) => None,
     });
-    manifest.pinned_refs.iter().map(|reference| reference.as_str()).chain(candidates).collect()
+    manifest.pinned_refs.iter().map(Reference::as_str).chain(candidates).collect()
 }
 
 struct Check<'a> {
