@@ -13,8 +13,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many runs are kept; the one used longest ago goes first.
 const KEPT: usize = 64;
-/// How many events are read at once.
-const EVENT_PAGE: u32 = 2_000;
 
 /// The views of the runs of one store.
 #[derive(Debug)]
@@ -49,48 +47,28 @@ impl Views {
     /// view without a body.
     pub fn view(&self, run_id: &str) -> Result<Arc<RunView>, ServiceError> {
         let known = self.take(run_id);
-        // The run is read first: what was added after that moment makes the next refresh, never a gap.
-        let run = run_state(&self.store.run(run_id)?)?;
-        let mut view = match known {
-            Some(view) => view,
-            None => Arc::new(RunView::new(run.clone())),
-        };
-        let last = view.artifacts().last().map(|stored| stored.id.clone());
-        let added = self.store.artifacts_after(run_id, last.as_deref())?;
-        let sequence = view.events().last().map_or(0, |event| event.sequence);
-        let events = self.events_after(run_id, sequence)?;
-        if view.run != run || !added.is_empty() || !events.is_empty() {
+        let last = known.as_ref().and_then(|view| view.artifacts().last()).map(|stored| stored.id.clone());
+        let sequence = known.as_ref().and_then(|view| view.events().last()).map_or(0, |event| event.sequence);
+        let since = self.store.run_since(run_id, last.as_deref(), sequence)?;
+        let run = run_state(&since.run)?;
+        let mut view = known.unwrap_or_else(|| Arc::new(RunView::new(run.clone())));
+        if view.run != run || !since.artifacts.is_empty() || !since.events.is_empty() {
             let changed = Arc::make_mut(&mut view);
             changed.run = run;
-            for record in &added {
+            for record in &since.artifacts {
                 changed.push(Arc::new(self.stored(record)));
             }
-            for event in events {
-                changed.push_event(event);
-            }
-        }
-        self.keep(run_id, &view);
-        Ok(view)
-    }
-
-    fn events_after(&self, run_id: &str, mut sequence: i64) -> Result<Vec<EventKey>, ServiceError> {
-        let mut keys = Vec::new();
-        loop {
-            let page = self.store.events(run_id, sequence, EVENT_PAGE)?;
-            let full = page.len() == EVENT_PAGE as usize;
-            for event in page {
-                sequence = event.sequence;
-                keys.push(EventKey {
+            for event in since.events {
+                changed.push_event(EventKey {
                     id: event.event_id,
                     sequence: event.sequence,
                     event_type: event.event_type,
                     has_output: !event.output_refs.is_empty(),
                 });
             }
-            if !full {
-                return Ok(keys);
-            }
         }
+        self.keep(run_id, &view);
+        Ok(view)
     }
 
     fn stored(&self, record: &ArtifactRecord) -> Stored {

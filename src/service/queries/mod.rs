@@ -10,6 +10,8 @@ mod review;
 mod row;
 mod sentence;
 
+pub use sentence::needs_acknowledgement;
+
 use super::ServiceError;
 use super::snapshot::{RunDetail, RunKey, RunRow, StoreInfo};
 use super::views::Views;

@@ -157,14 +157,13 @@ pub(super) fn approval(
 
 /// The reasons of a verdict; what is more than a plain yes has to be acknowledged.
 fn reasons(verdict: &Verdict) -> Vec<ReasonView> {
-    let warned = sentence::approvable(verdict);
     verdict
         .reasons
         .iter()
         .map(|reason| ReasonView {
             code: reason.code.clone(),
             text: reason.text.clone(),
-            acknowledge: warned && sentence::is_warning(&reason.code),
+            acknowledge: sentence::needs_acknowledgement(verdict, &reason.code),
         })
         .collect()
 }

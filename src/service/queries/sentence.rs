@@ -167,13 +167,8 @@ fn ready(around: &Supervised) -> String {
     if parts.is_empty() { "there is a verdict".into() } else { parts.join(", ") }
 }
 
-/// Whether a verdict may be approved by a person (AP-1).
-pub(super) fn approvable(verdict: &Verdict) -> bool {
-    matches!(verdict.pr_eligibility, PrEligibility::EligibleAfterHumanApproval | PrEligibility::DraftOnly)
-}
-
-/// Whether a reason of a verdict is one that a person has to acknowledge before approving: everything but
-/// the plain statement of the autonomy level.
-pub(super) fn is_warning(code: &str) -> bool {
-    !code.starts_with("autonomy")
+/// Whether a person has to acknowledge a reason before approving: each one of a verdict that may be approved,
+/// but for the plain statement of the autonomy level.
+pub fn needs_acknowledgement(verdict: &Verdict, code: &str) -> bool {
+    verdict.may_be_approved(true) && !code.starts_with("autonomy")
 }
