@@ -30,6 +30,7 @@ pub mod run;
 mod run_flow;
 #[cfg(test)]
 mod run_flow_tests;
+pub mod runners;
 #[cfg(test)]
 pub(crate) mod samples;
 pub mod session;
@@ -41,6 +42,9 @@ pub mod time;
 pub mod tool_call;
 pub mod verdict;
 pub mod verification;
+pub mod verification_rules;
+#[cfg(test)]
+mod verification_rules_tests;
 mod words;
 
 pub use crate::protocol::{Commit, IntentMode, Sha256};
@@ -71,3 +75,4 @@ pub use time::*;
 pub use tool_call::*;
 pub use verdict::*;
 pub use verification::*;
+pub use verification_rules::*;
