@@ -14,7 +14,7 @@ use super::submit::{Incoming, check_schema, check_slot, check_trace};
 use super::trace::{EventType, Events};
 use super::transition::{Input, Row, accepted_types, step};
 use super::view::RunView;
-use super::{clarification, evidence, rules};
+use super::{clarification, rules};
 use crate::protocol::{Body, Kind, WorkPlan, WorkResult, WorkStatus};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -40,7 +40,6 @@ pub(super) fn accept(
     }
     references::check(&ctx, incoming.id, &body, &encoded)?;
     rules::check(&body, &ctx)?;
-    evidence::check(&ctx, &body)?;
     let input = Input::of(&body, asked).ok_or_else(|| {
         Refusal::new(Code::WrongPhase, "C-SB-21", format!("a {} moves no run", incoming.kind))
     })?;

@@ -17,9 +17,16 @@ mod sets;
 mod verification;
 mod work_order;
 
+#[cfg(test)]
+mod bodies;
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod tests;
+
 use super::context::Context;
 use super::error::{Code, Refusal};
-use super::predicates;
+use super::{evidence, predicates};
 use crate::protocol::{
     ActionCapability, Body, Kind, RunEnvelope, Stage, TaskContract, VerificationCapability,
 };
@@ -58,6 +65,8 @@ pub fn check(body: &Body, cx: &Context<'_>) -> Result<(), Refusal> {
         // The other types have no rule of their own here: the controller writes them, or they support.
         _ => return Ok(()),
     }
+    // C-WR-23, C-QR-18, C-RA-12, C-UR-13
+    evidence::check(cx, body)?;
     dead_ends(body, cx)
 }
 

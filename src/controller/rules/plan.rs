@@ -326,7 +326,7 @@ fn ancestors(plan: &WorkPlan, n: usize) -> Vec<bool> {
     let mut before = vec![false; plan.nodes.len()];
     let mut open = vec![n];
     while let Some(next) = open.pop() {
-        for dependency in plan.nodes[next].depends_on.iter() {
+        for dependency in &plan.nodes[next].depends_on {
             let found = plan.nodes.iter().position(|node| node.id == *dependency);
             if let Some(found) = found.filter(|&found| !before[found]) {
                 before[found] = true;

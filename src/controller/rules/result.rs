@@ -258,7 +258,7 @@ fn complete(result: &WorkResult, node: &WorkNode, contract: &TaskContract) -> Re
             );
         }
     }
-    for capability in node.required_capabilities.iter() {
+    for capability in &node.required_capabilities {
         demand!(
             result.actions.iter().any(|action| completed(action, *capability)),
             CapabilityNotPerformed,

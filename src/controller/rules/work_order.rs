@@ -147,7 +147,7 @@ pub(super) fn plan_fits(
         return Err(dead_end(message).at(format!("{place}.{}", bounds.criteria_field)));
     }
     let mut needed: Vec<ActionCapability> = Vec::new();
-    for requirement in bounds.contract.verification_requirements.iter() {
+    for requirement in &bounds.contract.verification_requirements {
         if !requirement.required || !ahead.includes(requirement.stage) {
             continue;
         }
