@@ -45,6 +45,7 @@ pub struct Finding {
     #[serde(default)]
     pub line_number: Option<u64>,
     /// Whether a pull request may not go by itself.
+    #[serde(default)]
     pub blocks_auto_pr: bool,
 }
 

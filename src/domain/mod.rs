@@ -18,6 +18,10 @@ pub mod event;
 pub mod glob;
 pub mod ids;
 pub mod judge;
+pub mod judge_rules;
+#[cfg(test)]
+mod judge_rules_tests;
+mod judge_workflow;
 pub mod patch;
 pub mod policy;
 pub mod policy_file;
@@ -41,6 +45,10 @@ mod task_flow;
 pub mod time;
 pub mod tool_call;
 pub mod verdict;
+mod verdict_reasons;
+pub mod verdict_rules;
+#[cfg(test)]
+mod verdict_rules_tests;
 pub mod verification;
 pub mod verification_rules;
 #[cfg(test)]
