@@ -3,8 +3,8 @@
 use super::judge::{Finding, Severity};
 use super::judge_rules::WorkflowFacts;
 use crate::protocol::{
-    CheckStatus, ClaimBasis, ClaimStatus, Finding as WorkflowFinding, FindingSeverity, ModeCompliance,
-    QualityReview, ReleaseAudit, ReviewCheck, UserReport, VerificationStatus,
+    CheckStatus, ClaimBasis, ClaimStatus, Finding as WorkflowFinding, FindingSeverity, Identifier,
+    ModeCompliance, QualityReview, ReleaseAudit, ReviewCheck, UserReport, VerificationStatus,
 };
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl WorkflowFacts {
             facts.audit = Some(audit.decision);
             read_audit(audit, &mut facts.findings);
             let claims = audit.claim_evidence_matrix.iter();
-            criteria.extend(claims.flat_map(|entry| entry.criterion_ids.iter().map(|id| id.as_str())));
+            criteria.extend(claims.flat_map(|entry| entry.criterion_ids.iter().map(Identifier::as_str)));
             let proven: BTreeSet<&str> = audit
                 .claim_evidence_matrix
                 .iter()
@@ -37,7 +37,7 @@ impl WorkflowFacts {
                         && entry.basis == ClaimBasis::Direct
                         && !entry.evidence_refs.is_empty()
                 })
-                .flat_map(|entry| entry.criterion_ids.iter().map(|id| id.as_str()))
+                .flat_map(|entry| entry.criterion_ids.iter().map(Identifier::as_str))
                 .collect();
             facts.criteria_proven = proven.len();
         }
@@ -58,13 +58,13 @@ fn read_review(review: &QualityReview, findings: &mut Vec<Finding>) {
     for gate in review.hard_gates.iter().filter(|gate| !gate.passed) {
         findings.push(Finding::new(Severity::Error, "failed_gate", &*gate.description));
     }
-    for result in review.acceptance_results.iter() {
+    for result in &review.acceptance_results {
         let message = format!("criterion {} is {}", result.criterion_id, result.status);
         findings.extend(of_check(result.status, "acceptance", message));
     }
     read_checks(&review.rule_compliance, "rule", findings);
     read_checks(&review.regression_checks, "regression", findings);
-    for result in review.verification_results.iter() {
+    for result in &review.verification_results {
         let severity = match result.status {
             VerificationStatus::Pass => continue,
             VerificationStatus::Fail => Severity::Error,
@@ -85,7 +85,7 @@ fn read_audit(audit: &ReleaseAudit, findings: &mut Vec<Finding>) {
             "the audit says that the mode was not kept",
         ));
     }
-    for entry in audit.claim_evidence_matrix.iter() {
+    for entry in &audit.claim_evidence_matrix {
         let severity = match entry.status {
             ClaimStatus::Supported => continue,
             ClaimStatus::Unsupported | ClaimStatus::Contradicted => Severity::Error,
@@ -94,7 +94,7 @@ fn read_audit(audit: &ReleaseAudit, findings: &mut Vec<Finding>) {
         let message = format!("the claim {:?} is {}", &*entry.claim, entry.status);
         findings.push(Finding::new(severity, "claim", message));
     }
-    for risk in audit.unresolved_risks.iter() {
+    for risk in &audit.unresolved_risks {
         findings.push(Finding::new(Severity::Info, "unresolved_risk", &**risk));
     }
     read_findings(&audit.findings, "audit", findings);

@@ -104,7 +104,7 @@ impl<'a> Section<'a> {
         let DeValue::Array(entries) = value.get_ref() else {
             return Err(self.error(self.line(value), key, "must be a list of tables"));
         };
-        for entry in entries.iter() {
+        for entry in entries {
             let mut section = self.inner(key, entry)?;
             read(&mut section)?;
             section.finish()?;
@@ -120,7 +120,7 @@ impl<'a> Section<'a> {
     }
 
     pub(super) fn string(&mut self, key: &'static str) -> Result<Option<String>, PolicyError> {
-        self.take(key).map(|value| self.text_of(key, value).map(|text| text.to_string())).transpose()
+        self.take(key).map(|value| self.text_of(key, value).map(ToString::to_string)).transpose()
     }
 
     pub(super) fn required_string(&mut self, key: &'static str) -> Result<String, PolicyError> {
@@ -142,7 +142,7 @@ impl<'a> Section<'a> {
             return Err(self.error(self.line(value), key, "must be a list of strings"));
         };
         let mut strings = Vec::with_capacity(entries.len());
-        for entry in entries.iter() {
+        for entry in entries {
             let text = self.text_of(key, entry)?;
             check(text).map_err(|message| self.error(self.line(entry), key, message))?;
             strings.push(text.to_string());

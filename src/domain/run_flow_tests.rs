@@ -77,7 +77,7 @@ fn every_named_move_makes_its_own_transitions_and_no_other() {
                     moved.check().unwrap();
                 }
                 (Err(error), None) => {
-                    assert_eq!(error.code(), "transition_not_allowed", "{pairs} from {from}")
+                    assert_eq!(error.code(), "transition_not_allowed", "{pairs} from {from}");
                 }
                 (got, expected) => panic!("{pairs} from {from}: {got:?}, expected {expected:?}"),
             }

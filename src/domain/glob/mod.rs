@@ -1,8 +1,11 @@
 //! The glob dialect of permission scopes and patch boundaries (`controller.md` 4.7).
 //!
 //! Patterns match `/`-separated relative paths, case-sensitively. Backslashes in patterns are read as `/`;
-//! there is no escape character, no negation by `!` and no comment by `#`. Not matched exactly as elsewhere:
-//! a `**` directly before `..` is left as it stands, and a `!(…)` inside a repeated group is refused.
+//! there is no escape character, no negation by `!` and no comment by `#`. Compared with Node's matcher over
+//! forty thousand random pairs, it differs in four corners, each time by matching less: a wildcard behind an
+//! optional group does not match a leading dot either (`?(a)*` and `.b`), no wildcard matches a `.` or `..`
+//! segment of a path, a `!(…)` directly before `**` keeps excluding, and a `!(…)` inside a repeated group is
+//! refused. A `**` directly before `..` is left as it stands.
 
 mod brace;
 mod segment;

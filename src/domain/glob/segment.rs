@@ -31,7 +31,7 @@ fn in_named(name: &str, c: char) -> bool {
         "ascii" => c.is_ascii(),
         "blank" => c == '\t' || (c.is_whitespace() && !c.is_control() && c != '\u{2028}' && c != '\u{2029}'),
         "cntrl" => c.is_control(),
-        "digit" => c.is_numeric() && c.to_digit(10).is_some(),
+        "digit" => c.is_ascii_digit(),
         "graph" | "print" => !c.is_control() && (name == "print" || !c.is_whitespace()),
         "lower" => c.is_lowercase(),
         "punct" => {
