@@ -21,6 +21,7 @@ mod policy;
 pub mod predicates;
 pub mod references;
 pub mod rules;
+mod rule_index;
 mod run;
 mod screen;
 mod stamp;
@@ -40,6 +41,7 @@ pub use next_action::{
     Schemas, action_id, compact_schema, full_schema, input_refs, may_ground_repository, next_action,
 };
 pub use policy::RepositoryPolicy;
+pub use rule_index::{RULES, Rule, find_rule};
 pub use run::{OutcomeHint, RunPhase, RunState, RunStatus};
 pub use stamp::Stamp;
 pub use start::{LIST_LIMIT, REQUEST_LIMIT, StartInput, start};

@@ -33,12 +33,15 @@ pub(super) fn accept(
     let producer = incoming.kind.producer().unwrap_or_else(|| view.run.phase.role());
     let asked = view.latest(Kind::ClarificationRequest).is_some();
     let ctx = Context::new(view, *env, &effective);
+    // C-SB-16, C-SB-17
     if incoming.kind == Kind::ClarificationRequest {
         clarification::check_further(view, asked)?;
     } else if accepted_types(view.run.phase).contains(&incoming.kind) {
         check_lineage(&ctx)?;
     }
+    // C-SB-18
     references::check(&ctx, incoming.id, &body, &encoded)?;
+    // C-SB-19, with what evidence proves at its end (C-WR-23, C-QR-18, C-RA-12, C-UR-13); C-SB-20 is asked with the rules of a result, right after C-WR-1 (W-1).
     rules::check(&body, &ctx)?;
     let input = Input::of(&body, asked).ok_or_else(|| {
         Refusal::new(Code::WrongPhase, "C-SB-21", format!("a {} moves no run", incoming.kind))
