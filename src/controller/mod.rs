@@ -20,8 +20,8 @@ mod phase;
 mod policy;
 pub mod predicates;
 pub mod references;
-pub mod rules;
 mod rule_index;
+pub mod rules;
 mod run;
 mod screen;
 mod stamp;
@@ -51,3 +51,6 @@ pub use trace::{
     DENIALS_PER_VERSION, EVENT_LIMIT, EVENTS_RESERVED, EventType, SUMMARY_LIMIT, StoredEvent, public_event,
 };
 pub use view::{EventKey, RunView, Stored};
+
+#[cfg(test)]
+mod tests;

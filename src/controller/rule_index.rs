@@ -326,8 +326,11 @@ mod tests {
         for (at, _) in text.match_indices("C-") {
             let rest = &text.as_bytes()[at + 2..];
             let [a, b, b'-', digits @ ..] = rest else { continue };
-            let number: String =
-                digits.iter().take_while(|digit| digit.is_ascii_digit()).map(|digit| *digit as char).collect();
+            let number: String = digits
+                .iter()
+                .take_while(|digit| digit.is_ascii_digit())
+                .map(|digit| *digit as char)
+                .collect();
             if a.is_ascii_uppercase() && b.is_ascii_uppercase() && !number.is_empty() {
                 found.insert(format!("C-{}{}-{number}", *a as char, *b as char));
             }

@@ -4,10 +4,11 @@
 //! artifact in ledger order. A body that cannot be read (a damaged blob, an unknown type) leaves its artifact
 //! in place without a body, so that the rest of the run stays usable.
 
+use super::references::recognised;
 use super::run::RunState;
 use crate::protocol::{Body, Kind};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One stored artifact.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ pub struct RunView {
     /// The run record.
     pub run: RunState,
     artifacts: Vec<Arc<Stored>>,
+    // Found once per artifact and shared by the copies of the view.
+    references: Vec<Arc<OnceLock<Vec<String>>>>,
     by_id: HashMap<String, usize>,
     by_kind: HashMap<Kind, Vec<usize>>,
     events: Vec<EventKey>,
@@ -61,6 +64,7 @@ impl RunView {
         Self {
             run,
             artifacts: Vec::new(),
+            references: Vec::new(),
             by_id: HashMap::new(),
             by_kind: HashMap::new(),
             events: Vec::new(),
@@ -75,6 +79,7 @@ impl RunView {
             self.by_kind.entry(kind).or_default().push(at);
         }
         self.artifacts.push(stored);
+        self.references.push(Arc::default());
     }
 
     /// Adds the next trace event.
@@ -98,6 +103,19 @@ impl RunView {
     #[must_use]
     pub fn position(&self, id: &str) -> Option<usize> {
         self.by_id.get(id).copied()
+    }
+
+    /// The references in the body of the artifact at a position, in schema order; none when there is no such
+    /// artifact or its body cannot be read.
+    #[must_use]
+    pub fn references_at(&self, at: usize) -> &[String] {
+        let (Some(stored), Some(found)) = (self.artifacts.get(at), self.references.get(at)) else {
+            return &[];
+        };
+        found.get_or_init(|| {
+            let found = stored.body.as_deref().map(recognised).unwrap_or_default();
+            found.into_iter().map(|found| found.reference).collect()
+        })
     }
 
     /// Every artifact of a type, in ledger order.

@@ -2,7 +2,7 @@
 
 use crate::controller::error::{Code, Refusal};
 use crate::controller::predicates::envelope;
-use crate::controller::references::{REFERENCES_LIMIT, recognised};
+use crate::controller::references::REFERENCES_LIMIT;
 use crate::controller::run::RunPhase;
 use crate::controller::view::RunView;
 use crate::protocol::Kind;
@@ -85,9 +85,7 @@ pub fn input_refs(view: &RunView) -> Result<Vec<String>, Refusal> {
     }
     while let Some(at) = selection.queue.pop_front() {
         let stored = &view.artifacts()[at];
-        let of_body = stored.body.as_deref().map(recognised).unwrap_or_default();
-        let of_body = of_body.iter().map(|found| found.reference.as_str());
-        for reference in of_body.chain(stored.source_refs.iter().map(String::as_str)) {
+        for reference in view.references_at(at).iter().chain(&stored.source_refs) {
             let Some(target) = view.resolve(reference) else { continue };
             let fits = target.kind.is_some_and(|kind| kind != Kind::Evidence && eligible.contains(&kind));
             if fits {
