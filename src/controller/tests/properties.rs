@@ -35,7 +35,7 @@ fn mutate(value: &mut Value, choice: &mut u64) {
         Value::Object(object) if !object.is_empty() => {
             let at = pick % object.len();
             let key = object.keys().nth(at).unwrap().clone();
-            if *choice % 5 == 0 {
+            if choice.is_multiple_of(5) {
                 object.shift_remove(&key);
             } else {
                 mutate(object.get_mut(&key).unwrap(), choice);
