@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use std::time::Duration;
 use super::changes::{self, Change, Entry, Link};
 use super::command::Call;
 use super::repository::hex;
+use super::scratch::Content;
 use super::{Diff, GitError, Repository, Scratch, TreeId};
 use crate::domain::{Commit, PatchStats, RepoPath};
 
@@ -79,7 +82,8 @@ impl Capture {
     }
 }
 
-/// Computes the patch of the files below `workspace` against `base`. Temporary files are made below `place`.
+/// Computes the patch of the files below `workspace`, a worktree that telic made, against `base`. Temporary
+/// files are made below `place`.
 ///
 /// # Errors
 /// The patch cannot be made whole; there is never a part of it or an empty one instead (P-10).
@@ -93,12 +97,49 @@ pub fn capture(
     let scratch = Scratch::create(repository, place)?;
     let index = scratch.index("capture");
     scratch.call_on(&workspace, "read-tree").index(&index).arg(hex(base)?).run()?;
-    let stage = Stage { scratch: &scratch, workspace: &workspace, index: &index };
-    let unsafe_names = stage.take_up()?;
-    let tree = TreeId::parse(&stage.call("write-tree").run()?.line())?;
-    let diff = stage.call("diff-index").args(["-p"]).args(DIFF_SETTINGS).arg(hex(base)?).run()?.out.into();
-    let changes = stage.changes(base)?;
-    Ok(Capture { diff, tree, changes, unsafe_names })
+    Stage { scratch: &scratch, workspace: &workspace, index: &index }.capture(base)
+}
+
+/// Computes the patch of the user's own checkout against `base`, for a run whose workspace it is. Files were
+/// written there by the user's git: a copy of its index tells which of them are as they were checked out (also
+/// where a filter made them), and line endings are converted as they are for the user. Marks that hide changes
+/// (`assume-unchanged`, `skip-worktree` on a file that is there) are taken off the copy.
+///
+/// # Errors
+/// As [`capture`].
+pub fn capture_checkout(repository: &Repository, base: &Commit, place: &Path) -> Result<Capture, GitError> {
+    let scratch = Scratch::create_for(repository, place, Content::Converted)?;
+    let index = scratch.index("capture");
+    if !copy_index(repository, &scratch, &index)? {
+        scratch.call("read-tree").index(&index).arg(hex(base)?).run()?;
+    }
+    let stage = Stage { scratch: &scratch, workspace: repository.root(), index: &index };
+    stage.take_marks_off()?;
+    stage.capture(base)
+}
+
+/// Copies the checkout's index with its time, by which git tells what may have changed since it was written.
+fn copy_index(repository: &Repository, scratch: &Scratch, to: &Path) -> Result<bool, GitError> {
+    let from = repository.git_dir().join("index");
+    let found = match from.metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(GitError::Io { action: "look at", path: from, source }),
+    };
+    let time = found.modified().map_err(GitError::io("look at", &from))?;
+    std::fs::copy(&from, to).map_err(GitError::io("copy", &from))?;
+    let copy = File::options().write(true).open(to).map_err(GitError::io("open", to))?;
+    copy.set_modified(time).map_err(GitError::io("date", to))?;
+    // A split index has its larger part beside it.
+    let beside =
+        std::fs::read_dir(repository.git_dir()).map_err(GitError::io("read", repository.git_dir()))?;
+    for entry in beside.flatten() {
+        if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
+            let part = scratch.path().join(entry.file_name());
+            std::fs::copy(entry.path(), part).map_err(GitError::io("copy", &entry.path()))?;
+        }
+    }
+    Ok(true)
 }
 
 /// An index that takes up the files of a workspace.
@@ -113,6 +154,49 @@ impl Stage<'_> {
         self.scratch.call_on(self.workspace, subcommand).index(self.index).within(TIME_LIMIT)
     }
 
+    fn capture(&self, base: &Commit) -> Result<Capture, GitError> {
+        let unsafe_names = self.take_up()?;
+        let tree = TreeId::parse(&self.call("write-tree").run()?.line())?;
+        let diff = self.call("diff-index").arg("-p").args(DIFF_SETTINGS).arg(hex(base)?).run()?.out.into();
+        let changes = self.changes(base)?;
+        Ok(Capture { diff, tree, changes, unsafe_names })
+    }
+
+    /// Takes off the marks by which git would not look at a file.
+    fn take_marks_off(&self) -> Result<(), GitError> {
+        let answer = self.call("ls-files").args(["--cached", "-v", "-z"]).run()?;
+        let (mut unchanged, mut skipped) = (Vec::new(), Vec::new());
+        for record in answer.records() {
+            let (Some(tag), Some(path)) = (record.first(), record.get(2..)) else { continue };
+            if tag.is_ascii_lowercase() {
+                unchanged.push(path.to_vec());
+            }
+            // Sparse files are rightly absent.
+            let there = || self.workspace.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
+            if tag.eq_ignore_ascii_case(&b'S') && there() {
+                skipped.push(path.to_vec());
+            }
+        }
+        for (option, paths) in [("--no-assume-unchanged", unchanged), ("--no-skip-worktree", skipped)] {
+            if !paths.is_empty() {
+                let call = self.call("update-index").args([option, "-z", "--stdin"]);
+                call.input(zero_ended(&paths)).run()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that are absent because the checkout is sparse.
+    fn sparse(&self) -> Result<BTreeSet<Vec<u8>>, GitError> {
+        let answer = self.call("ls-files").args(["--cached", "-t", "-z"]).run()?;
+        Ok(answer
+            .records()
+            .iter()
+            .filter_map(|record| record.strip_prefix(b"S "))
+            .map(<[u8]>::to_vec)
+            .collect())
+    }
+
     fn entries(&self) -> Result<Vec<Entry>, GitError> {
         changes::parse_entries(&self.call("ls-files").args(["--stage", "-z"]).run()?.records())
     }
@@ -121,7 +205,8 @@ impl Stage<'_> {
     fn take_up(&self) -> Result<Vec<RepoPath>, GitError> {
         let mut disk = Disk { root: self.workspace, folders: BTreeMap::new() };
         let (mut present, mut gone) = (Vec::new(), Vec::new());
-        for entry in self.entries()? {
+        let sparse = self.sparse()?;
+        for entry in self.entries()?.into_iter().filter(|entry| !sparse.contains(&entry.path)) {
             if disk.holds(&entry)? { present.push(entry.path) } else { gone.push(entry.path) }
         }
         if !gone.is_empty() {
@@ -166,13 +251,10 @@ impl Stage<'_> {
     }
 
     fn changes(&self, base: &Commit) -> Result<Vec<Change>, GitError> {
+        let text_only = ["--binary", "--full-index", "--unified=3"];
+        let settings = DIFF_SETTINGS.iter().filter(|setting| !text_only.contains(*setting));
         let call = self.call("diff-index").args(["--raw", "--numstat", "-z", "--no-abbrev"]);
-        let answer = call
-            .args(
-                DIFF_SETTINGS.iter().filter(|s| !matches!(**s, "--binary" | "--full-index" | "--unified=3")),
-            )
-            .arg(hex(base)?)
-            .run()?;
+        let answer = call.args(settings).arg(hex(base)?).run()?;
         let mut changes = changes::parse(&answer.records())?;
         if changes.iter().any(is_link) {
             let links = self.links()?;
@@ -252,7 +334,7 @@ impl Disk<'_> {
         let path = self.at(&entry.path);
         let found = match path.symlink_metadata() {
             Ok(found) => found.file_type(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(GitError::Io { action: "look at", path, source }),
         };
         if !entry.is_submodule() || !found.is_dir() {

@@ -44,7 +44,7 @@ const PASSED: [&str; 9] =
 const KEPT_BACK: [&str; 3] = ["SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY"];
 
 /// Settings of every call. They stand above every configuration file.
-const SETTINGS: [&str; 23] = [
+const SETTINGS: [&str; 21] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
@@ -54,8 +54,6 @@ const SETTINGS: [&str; 23] = [
     "core.attributesFile=/dev/null",
     "core.alternateRefsCommand=true",
     "core.quotePath=true",
-    "core.autocrlf=false",
-    "core.safecrlf=false",
     "protocol.ext.allow=never",
     "log.showSignature=false",
     "commit.gpgSign=false",
@@ -229,8 +227,7 @@ impl Call {
     }
 
     /// Changes the output limit.
-    #[cfg(test)]
-    pub(super) fn at_most(mut self, bytes: u64) -> Self {
+    pub(super) fn limited(mut self, bytes: u64) -> Self {
         self.output_limit = bytes;
         self
     }
@@ -345,7 +342,7 @@ impl Call {
                         Some(at) if at.elapsed() >= DRAIN => break,
                         Some(_) => {}
                         None if matches!(child.inner_mut().try_wait(), Ok(Some(_))) => {
-                            ended = Some(Instant::now())
+                            ended = Some(Instant::now());
                         }
                         None => {}
                     }

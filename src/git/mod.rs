@@ -6,7 +6,8 @@
 //!
 //! - [`Repository`]: facts about the user's repository; [`CheckoutState`]: whether a run touched it (P-9).
 //! - [`Worktree`]: the folder of a run, from its making to its removal.
-//! - [`capture`]: the patch of a folder against the base commit; [`Diff`]: a patch as a model.
+//! - [`capture`]: the patch of a worktree against the base commit; [`capture_checkout`]: of the user's own
+//!   checkout; [`Diff`]: a patch as a model.
 //! - [`check_apply`]: whether a patch merges into the tip; [`Publication`]: the branch that is pushed.
 //!
 //! Patterns, policy, secrets and verdicts are judged elsewhere.
@@ -18,6 +19,7 @@ mod checkout;
 mod command;
 mod diff;
 mod error;
+mod inspect;
 mod publish;
 mod remote;
 mod repository;
@@ -25,16 +27,17 @@ mod scratch;
 mod worktree;
 
 pub use apply::{ApplyCheck, check_apply};
-pub use capture::{Capture, capture, paths_of};
+pub use capture::{Capture, capture, capture_checkout, paths_of};
 pub use changes::{Change, Link, stats};
 pub use checkout::{CheckoutChanges, CheckoutState};
 pub use diff::{AddedLine, Binary, Diff, FileDiff, Hunk, Line, LineKind, ParseError};
 pub use error::GitError;
+pub use inspect::apply_to_files;
 pub use publish::{CommitText, Identity, Publication, PushError, Pushed};
 pub use remote::{Forge, ForgeKind, Remote, program_on_path, redact};
-pub use repository::Repository;
+pub use repository::{OLDEST_GIT, Repository, git_version};
 pub use scratch::Scratch;
-pub use worktree::{Losses, Worktree};
+pub use worktree::{Losses, Worktree, sweep};
 
 /// The id of a tree: what a commit's files are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

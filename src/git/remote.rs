@@ -113,13 +113,10 @@ impl Forge {
 
 /// Host (with the port of a web address) and path of `https://`, `ssh://` and `user@host:path` addresses.
 fn host_and_path(address: &str) -> Option<(String, &str)> {
-    let (scheme, rest) = match address.split_once("://") {
-        Some((scheme, rest)) => (scheme, rest),
-        None => {
-            let (host, path) = address.split_once(':')?;
-            let host = host.rsplit('@').next().unwrap_or(host);
-            return (!host.is_empty() && !host.contains('/')).then(|| (host.to_owned(), path));
-        }
+    let Some((scheme, rest)) = address.split_once("://") else {
+        let (host, path) = address.split_once(':')?;
+        let host = host.rsplit('@').next().unwrap_or(host);
+        return (!host.is_empty() && !host.contains('/')).then(|| (host.to_owned(), path));
     };
     let (authority, path) = rest.split_once('/')?;
     let host = authority.rsplit('@').next().unwrap_or(authority);

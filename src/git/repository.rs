@@ -30,7 +30,9 @@ impl Repository {
         let folder = folder.canonicalize().map_err(GitError::io("open", folder))?;
         let not_one = |message: String| GitError::NotARepository { path: folder.clone(), message };
         let ask = |what: &str| -> Result<PathBuf, GitError> {
-            let call = Call::new(&folder, "rev-parse").args(["--path-format=absolute", what]);
+            // Whose repositories are to be trusted stands in the user's own configuration.
+            let call = Call::new(&folder, "rev-parse").user_settings();
+            let call = call.args(["--path-format=absolute", what]);
             match call.run() {
                 Ok(answer) => path_line(&answer),
                 Err(GitError::Failed { message, .. }) => Err(not_one(message)),
@@ -197,6 +199,22 @@ impl Repository {
         Ok(Some(self.call("cat-file").args(["blob", oid]).run()?.out))
     }
 
+    /// What a content id of a diff stands for, while the repository has it: the side before a patch always, the
+    /// side after it once it was published. Context around a hunk is unfolded from it.
+    ///
+    /// # Errors
+    /// The id is none, or git cannot be run.
+    pub fn blob(&self, oid: &str) -> Result<Option<Vec<u8>>, GitError> {
+        if !is_oid(oid) {
+            return Err(GitError::InvalidName { kind: "content id", name: crate::text::visible(oid) });
+        }
+        match self.call("cat-file").args(["blob", oid]).run() {
+            Ok(answer) => Ok(Some(answer.out)),
+            Err(GitError::Failed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// All files of a commit, in git's order.
     ///
     /// # Errors
@@ -227,7 +245,10 @@ impl Repository {
 
     /// The commit that a worktree of this repository has checked out; none where the repository does not know
     /// the worktree.
-    pub(super) fn head_of_worktree(&self, path: &Path) -> Result<Option<Commit>, GitError> {
+    ///
+    /// # Errors
+    /// git cannot be run.
+    pub fn head_of_worktree(&self, path: &Path) -> Result<Option<Commit>, GitError> {
         let answer = self.call("worktree").args(["list", "--porcelain", "-z"]).run()?;
         let mut wanted = b"worktree ".to_vec();
         wanted.extend_from_slice(path.as_os_str().as_bytes());
@@ -284,6 +305,21 @@ impl Repository {
         settings.dedup();
         Ok(settings)
     }
+}
+
+/// The oldest git that has all that is used here (`merge-tree --write-tree`).
+pub const OLDEST_GIT: (u32, u32) = (2, 38);
+
+/// The version of the `git` on the PATH, as it tells it, and whether it is new enough.
+///
+/// # Errors
+/// There is no git.
+pub fn git_version() -> Result<(String, bool), GitError> {
+    let line = Call::new(Path::new("/"), "version").run()?.line();
+    let text = line.strip_prefix("git version ").unwrap_or(&line).to_owned();
+    let mut numbers = text.split('.').map_while(|part| part.parse::<u32>().ok());
+    let new_enough = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= OLDEST_GIT;
+    Ok((crate::text::visible(&text), new_enough))
 }
 
 fn path_line(answer: &Answer) -> Result<PathBuf, GitError> {

@@ -6,6 +6,9 @@
 //! that changes content, so what is checked out and what is captured are the bytes of the files: a worktree
 //! never differs from its commit through line endings, LFS or filters, and `.gitattributes` hides nothing from
 //! a diff. New objects stay in it and vanish with it.
+//!
+//! The user's own checkout was written by the user's git, so there the conversions have to be known: see
+//! [`Content::Converted`].
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,9 +18,26 @@ use super::command::Call;
 use super::diff::quote;
 use super::{GitError, Repository};
 
+/// How the folders are called.
+pub(super) const PREFIX: &str = "telic-git-";
+
 /// Attributes that change content, diffs or merges, all unset. This file stands above every `.gitattributes`.
 const ATTRIBUTES: &str = "* !text !eol !crlf !ident !filter !working-tree-encoding !diff !merge !whitespace \
                           !delta !conflict-marker-size !binary !export-subst !export-ignore\n";
+
+/// As [`ATTRIBUTES`], with those left alone that say how text is written to the disk.
+const ATTRIBUTES_BUT_TEXT: &str = "* !filter !diff !merge !whitespace !delta !conflict-marker-size !binary \
+                                   !export-subst !export-ignore\n";
+
+/// How the files on the disk relate to what a commit holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// They are the same bytes: a worktree that telic made.
+    Bytes,
+    /// Line endings and encodings are converted as the user's settings and `.gitattributes` say: the user's
+    /// own checkout. Filter programs do not run all the same.
+    Converted,
+}
 
 /// A git directory of telic's own; removed when it is dropped.
 #[derive(Debug)]
@@ -31,9 +51,17 @@ impl Scratch {
     /// # Errors
     /// Files cannot be written.
     pub fn create(repository: &Repository, place: &Path) -> Result<Self, GitError> {
+        Self::create_for(repository, place, Content::Bytes)
+    }
+
+    pub(super) fn create_for(
+        repository: &Repository,
+        place: &Path,
+        content: Content,
+    ) -> Result<Self, GitError> {
         std::fs::create_dir_all(place).map_err(GitError::io("create", place))?;
         let folder = tempfile::Builder::new()
-            .prefix("telic-git-")
+            .prefix(PREFIX)
             .tempdir_in(place)
             .map_err(GitError::io("create a folder in", place))?;
         let scratch = Self { folder };
@@ -42,8 +70,24 @@ impl Scratch {
             std::fs::create_dir_all(&path).map_err(GitError::io("create", &path))?;
         }
         scratch.write("HEAD", b"ref: refs/heads/none\n")?;
-        scratch.write("config", scratch.config(repository)?.as_bytes())?;
-        scratch.write("info/attributes", ATTRIBUTES.as_bytes())?;
+        let mut config = scratch.config(repository)?;
+        let mut attributes = Vec::new();
+        match content {
+            Content::Bytes => {
+                config.push_str("[core]\n\tautocrlf = false\n\tsafecrlf = false\n");
+                attributes.extend_from_slice(ATTRIBUTES.as_bytes());
+            }
+            Content::Converted => {
+                config.push_str(&conversions(repository)?);
+                if let Ok(own) = std::fs::read(repository.common_dir().join("info/attributes")) {
+                    attributes.extend_from_slice(&own);
+                    attributes.push(b'\n');
+                }
+                attributes.extend_from_slice(ATTRIBUTES_BUT_TEXT.as_bytes());
+            }
+        }
+        scratch.write("config", config.as_bytes())?;
+        scratch.write("info/attributes", &attributes)?;
         scratch.write("info/exclude", &excluded(repository)?)?;
         scratch.write("objects/info/alternates", &alternates(repository))?;
         if let Ok(shallow) = std::fs::read(repository.common_dir().join("shallow")) {
@@ -113,6 +157,21 @@ fn alternates(repository: &Repository) -> Vec<u8> {
         lines.push(b'\n');
     }
     lines
+}
+
+/// The user's settings for line endings; only words that git knows are taken over.
+fn conversions(repository: &Repository) -> Result<String, GitError> {
+    let mut lines = String::from("[core]\n\tsafecrlf = false\n");
+    for (name, words) in
+        [("autocrlf", &["true", "input", "false"][..]), ("eol", &["lf", "crlf", "native"][..])]
+    {
+        let call = repository.call("config").user_settings().args(["--get", &format!("core.{name}")]);
+        let value = call.accept(1).run()?.line().to_ascii_lowercase();
+        if words.contains(&value.as_str()) {
+            lines.push_str(&format!("\t{name} = {value}\n"));
+        }
+    }
+    Ok(lines)
 }
 
 /// What the user ignores everywhere, then what he ignores in this repository; the later counts more.

@@ -2,8 +2,10 @@
 //! it is provably the one that was made.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,8 @@ use crate::domain::{Commit, RepoPath};
 
 /// Below the worktrees' folder: where temporary files of git calls go.
 const SCRATCH: &str = ".scratch";
+/// How the folder of a worktree is called while it is removed.
+const REMOVED: &str = ".removed-";
 
 /// A worktree that telic made. The record is enough to find it again after a restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,7 +140,7 @@ impl Worktree {
 
     /// Where git keeps the worktree's own state. Asked for while nobody else has been in the worktree.
     fn admin(&self) -> Result<PathBuf, GitError> {
-        let call = super::command::Call::new(&self.path, "rev-parse");
+        let call = super::command::Call::new(&self.path, "rev-parse").user_settings();
         Ok(PathBuf::from(call.args(["--path-format=absolute", "--absolute-git-dir"]).run()?.line()))
     }
 
@@ -212,11 +216,12 @@ impl Worktree {
         if self.path.symlink_metadata().is_ok() {
             self.check_ours()?;
             // It is moved away first: what is then looked at and removed can no longer be exchanged by name.
-            let mut gone = std::ffi::OsString::from(".removed-");
+            // What an interrupted removal left of a worktree of this name is telic's as well.
+            let mut gone = std::ffi::OsString::from(REMOVED);
             gone.push(name);
             let gone = root.join(gone);
-            if gone.symlink_metadata().is_ok() {
-                return Err(GitError::NotOurs { path: gone, reason: "it was left by a removal before" });
+            if gone.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                delete(&gone)?;
             }
             fs::rename(&self.path, &gone).map_err(GitError::io("move", &self.path))?;
             if let Err(error) = self.check_at(&gone) {
@@ -235,6 +240,34 @@ impl Worktree {
         }
         Ok(())
     }
+}
+
+/// Removes what calls and removals left below the worktrees' folder `root` when they were cut off by a crash:
+/// half-removed worktrees, and temporary files that nobody wrote to for a day. Answers with how many.
+///
+/// # Errors
+/// Something is there that cannot be removed.
+pub fn sweep(root: &Path) -> Result<usize, GitError> {
+    const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
+    let entries = |folder: &Path| -> Vec<fs::DirEntry> {
+        fs::read_dir(folder).map(|inside| inside.flatten().collect()).unwrap_or_default()
+    };
+    let begins = |entry: &fs::DirEntry, prefix: &[u8]| entry.file_name().as_bytes().starts_with(prefix);
+    let removed = entries(root).into_iter().filter(|entry| begins(entry, REMOVED.as_bytes()));
+    let scratch = root.join(SCRATCH);
+    let real = scratch.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let left = if real { entries(&scratch) } else { Vec::new() };
+    let left =
+        left.into_iter().filter(|entry| begins(entry, super::scratch::PREFIX.as_bytes())).filter(|entry| {
+            let idle = entry.metadata().ok().and_then(|found| found.modified().ok()?.elapsed().ok());
+            idle.is_some_and(|idle| idle > IDLE)
+        });
+    let mut count = 0;
+    for entry in removed.chain(left).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        delete(&entry.path())?;
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// Removes a folder. Folders without write permission, as package caches make them, get it first.

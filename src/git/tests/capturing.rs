@@ -91,7 +91,7 @@ fn names_are_bytes_and_survive() {
         write(worktree.path(), name, b"x\n");
     }
     let capture = captured(&fixture, &worktree);
-    let mut wanted: Vec<RepoPath> = names.iter().map(|name| path(name)).collect();
+    let mut wanted: Vec<RepoPath> = names.iter().map(path).collect();
     wanted.sort();
     let mut found: Vec<RepoPath> = capture.changes.iter().map(|change| change.path.clone()).collect();
     found.sort();
@@ -303,4 +303,114 @@ fn added_lines_come_with_path_and_number() {
     let model = capture.model().expect("a diff");
     let lines: Vec<(u64, &[u8])> = model.added_lines().map(|added| (added.line, added.text)).collect();
     assert_eq!(lines, [(2, &b"--- x"[..]), (4, &b"+++ y"[..])]);
+}
+
+fn in_checkout(fixture: &Fixture) -> Capture {
+    let base = fixture.head();
+    let capture = capture_checkout(&fixture.repository(), &base, &fixture.place()).expect("a patch");
+    assert_eq!(capture.model().expect("a diff").stats(), capture.stats());
+    capture
+}
+
+#[test]
+fn the_users_own_checkout_is_compared_as_the_users_git_wrote_it() {
+    let fixture = Fixture::new();
+    fixture.write(
+        ".gitattributes",
+        "*.crlf text eol=crlf\n*.big filter=shrink\n*.u16 working-tree-encoding=UTF-16\n",
+    );
+    fixture.write("x.crlf", "a\r\nb\r\n");
+    fixture.write("x.big", "whole content\n");
+    let utf16: Vec<u8> =
+        [0xfeff, u16::from(b'a'), 10].iter().flat_map(|unit| u16::to_le_bytes(*unit)).collect();
+    fixture.write("x.u16", &utf16);
+    fixture.git(["config", "filter.shrink.clean", "echo pointer; cat >/dev/null"]);
+    fixture.commit("converted");
+    assert_eq!(fixture.git(["show", "HEAD:x.big"]), "pointer");
+    assert!(in_checkout(&fixture).is_empty());
+
+    fixture.write("x.crlf", "a\r\nB\r\n");
+    fixture.write("new.crlf", "c\r\n");
+    let capture = in_checkout(&fixture);
+    assert_eq!(told(&capture), ["A new.crlf", "M x.crlf"]);
+    assert_eq!((capture.stats().additions, capture.stats().deletions), (2, 1));
+    assert!(!String::from_utf8_lossy(&capture.diff).contains('\r'));
+}
+
+#[test]
+fn line_ending_settings_of_the_user_count_in_his_own_checkout() {
+    let fixture = Fixture::new();
+    fixture.git(["config", "core.autocrlf", "true"]);
+    fixture.write("a.txt", "one\r\ntwo\r\nthree\r\n");
+    assert!(in_checkout(&fixture).is_empty());
+}
+
+#[test]
+fn marks_of_the_index_hide_nothing_in_the_users_own_checkout() {
+    let fixture = Fixture::new();
+    fixture.git(["update-index", "--assume-unchanged", "a.txt"]);
+    fixture.git(["update-index", "--skip-worktree", "b.txt", "dir/c.txt"]);
+    fixture.write("a.txt", "hidden\n");
+    fixture.write("b.txt", "hidden\n");
+    // A sparse file is absent on purpose.
+    fs::remove_file(fixture.root().join("dir/c.txt")).expect("a removal");
+    fixture.write("untracked", "1\n");
+    let index = fs::read(fixture.root().join(".git/index")).expect("an index");
+    assert_eq!(told(&in_checkout(&fixture)), ["M a.txt", "M b.txt", "A untracked"]);
+    assert!(fs::read(fixture.root().join(".git/index")).expect("an index") == index);
+}
+
+#[test]
+fn a_change_in_the_same_moment_and_of_the_same_size_is_seen() {
+    let fixture = Fixture::new();
+    // The index and the file are written within one tick of the clock, so only the content tells.
+    let at = fixture.root().join("b.txt");
+    let time = fixture.root().join(".git/index").metadata().expect("an index").modified().expect("a time");
+    fixture.write("b.txt", "B\n");
+    fs::File::options().write(true).open(&at).expect("a file").set_modified(time).expect("a time");
+    assert_eq!(told(&in_checkout(&fixture)), ["M b.txt"]);
+}
+
+#[test]
+fn what_git_staged_or_removed_from_the_index_is_taken_from_the_disk() {
+    let fixture = Fixture::new();
+    fixture.write("staged", "1\n");
+    fixture.git(["add", "staged"]);
+    fixture.write("staged", "2\n");
+    fixture.git(["rm", "--quiet", "--cached", "b.txt"]);
+    fixture.git(["rm", "--quiet", "a.txt"]);
+    let capture = in_checkout(&fixture);
+    assert_eq!(told(&capture), ["D a.txt", "A staged"]);
+    assert!(String::from_utf8_lossy(&capture.diff).contains("+2\n"));
+}
+
+#[test]
+fn a_split_index_is_read_as_well() {
+    let fixture = Fixture::new();
+    fixture.git(["update-index", "--split-index"]);
+    fixture.write("a.txt", "changed\n");
+    assert_eq!(told(&in_checkout(&fixture)), ["M a.txt"]);
+}
+
+#[test]
+fn a_diff_is_applied_to_files_whole_or_not_at_all() {
+    let fixture = Fixture::new();
+    let worktree = fixture.worktree("w");
+    let apply = |diff: &str| {
+        apply_to_files(&fixture.repository(), worktree.path(), diff.as_bytes(), &fixture.place())
+    };
+    let good = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-b\n+c\n";
+    apply(good).expect("it applies");
+    assert_eq!(fs::read(worktree.path().join("b.txt")).expect("a file"), b"c\n");
+    let half = format!("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n{good}");
+    assert_eq!(apply(&half).expect_err("the second part does not fit").code(), "git_failed");
+    assert_eq!(fs::read(worktree.path().join("a.txt")).expect("a file"), b"one\ntwo\nthree\n");
+    symlink(fixture.folder.path(), worktree.path().join("out")).expect("a link");
+    for name in ["../escaped", "out/escaped", ".git/config", "/tmp/escaped"] {
+        let diff = format!(
+            "diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+        );
+        assert!(apply(&diff).is_err(), "{name}");
+    }
+    assert!(!fixture.folder.path().join("escaped").exists());
 }

@@ -173,7 +173,7 @@ fn output_past_the_limit_ends_the_call() {
     let fixture = Fixture::new();
     fixture.write("big", vec![b'x'; 100_000]);
     fixture.commit("big");
-    let error = fixture.repository().call("show").arg("HEAD:big").at_most(1_000).run().expect_err("too much");
+    let error = fixture.repository().call("show").arg("HEAD:big").limited(1_000).run().expect_err("too much");
     assert_eq!(error.code(), "git_output_limit");
 }
 
@@ -205,4 +205,21 @@ fn a_call_that_takes_too_long_is_ended_with_its_children() {
         assert!(std::time::Instant::now() < until, "the child of the ended call still runs");
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn content_ids_lead_to_their_content() {
+    let fixture = Fixture::new();
+    let repository = fixture.repository();
+    let oid = fixture.git(["rev-parse", "HEAD:b.txt"]);
+    assert_eq!(repository.blob(&oid).expect("an answer"), Some(b"b\n".to_vec()));
+    assert_eq!(repository.blob(&"0".repeat(40)).expect("an answer"), None);
+    assert_eq!(repository.blob("HEAD:b.txt").expect_err("no id").code(), "invalid_git_name");
+}
+
+#[test]
+fn the_version_of_git_is_told() {
+    let (text, new_enough) = git_version().expect("a git");
+    assert!(text.starts_with(|c: char| c.is_ascii_digit()), "{text}");
+    assert!(new_enough, "these tests need a git of {OLDEST_GIT:?} or newer");
 }

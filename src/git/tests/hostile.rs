@@ -137,6 +137,9 @@ fn no_program_of_the_repositorys_configuration_runs() {
     let other = Worktree::create_with_patch(&repository, &place, "v", &base, &capture.diff, None);
     other.expect("a worktree").remove(&place).expect("a removal");
     check_apply(&repository, &base, &capture.diff, &base, &place).expect("an answer");
+    capture_checkout(&repository, &base, &place).expect("a patch");
+    apply_to_files(&repository, worktree.path(), b"--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-b\n+c\n", &place)
+        .expect("it applies");
     let publication =
         Publication::prepare(&repository, &base, &capture.diff, Some(&capture.tree), &text(), &place)
             .expect("a commit");
@@ -232,4 +235,31 @@ fn the_environment_of_the_program_is_scrubbed() {
         assert!(name.starts_with("GIT_") || allowed.contains(&name), "{name} is handed on");
     }
     assert!(text.contains("GIT_CONFIG_GLOBAL=/dev/null"), "{text}");
+}
+
+#[test]
+fn variables_of_the_environment_that_git_would_follow_are_not() {
+    // A process cannot change its own environment safely, so the same tests run again in another one.
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "git::tests::worktrees::base_and_patch_make_the_files_that_were_captured"])
+        .args(["git::tests::publishing::publishing_twice_makes_one_branch"])
+        .args(["git::tests::facts::a_touched_checkout_is_told_by_path_and_ref"])
+        .env("GIT_DIR", "/nonexistent/git-dir")
+        .env("GIT_WORK_TREE", "/nonexistent/work-tree")
+        .env("GIT_INDEX_FILE", "/nonexistent/index")
+        .env("GIT_OBJECT_DIRECTORY", "/nonexistent/objects")
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "core.bare")
+        .env("GIT_CONFIG_VALUE_0", "true")
+        .env("GIT_CEILING_DIRECTORIES", "/")
+        .env("GIT_NAMESPACE", "elsewhere")
+        .env("GIT_EXTERNAL_DIFF", "false")
+        .env("GIT_DIFF_OPTS", "--unified=0")
+        .env("GIT_SSH_COMMAND", "false")
+        .env("GIT_TRACE", "1")
+        .env("LC_ALL", "de_DE.UTF-8")
+        .output()
+        .expect("this program runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("3 passed"), "{text}");
 }

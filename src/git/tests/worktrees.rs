@@ -158,3 +158,74 @@ fn a_clone_of_depth_one_and_a_borrowing_clone_work_as_well() {
         assert_eq!(told(&worktree.capture(&repository).expect("a patch")), ["A new"]);
     }
 }
+
+#[test]
+fn worktrees_of_one_repository_can_be_made_at_the_same_time() {
+    let fixture = Fixture::new();
+    let (repository, place, head) = (fixture.repository(), fixture.place(), fixture.head());
+    let names: Vec<String> = (0..6).map(|n| format!("run_{n}")).collect();
+    std::thread::scope(|scope| {
+        let made: Vec<_> = names
+            .iter()
+            .map(|name| scope.spawn(|| Worktree::create(&repository, &place, name, &head)))
+            .collect();
+        for thread in made {
+            thread.join().expect("no panic").expect("a worktree");
+        }
+    });
+    assert_eq!(fixture.git(["worktree", "list"]).lines().count(), 7);
+}
+
+#[test]
+fn a_repository_of_sha256_objects_works_as_well() {
+    let fixture = Fixture::empty();
+    fs::remove_dir_all(fixture.root().join(".git")).expect("a removal");
+    fixture.git(["init", "--quiet", "--object-format=sha256", "."]);
+    fixture.write("a", "1\n");
+    fixture.commit("first");
+    assert_eq!(fixture.repository().object_format(), "sha256");
+    let worktree = fixture.worktree("w");
+    write(worktree.path(), b"a", b"2\n");
+    let capture = worktree.capture(&fixture.repository()).expect("a patch");
+    assert_eq!(told(&capture), ["M a"]);
+    assert_eq!(capture.tree.as_str().len(), 64);
+}
+
+#[test]
+fn nothing_temporary_is_left_and_leftovers_of_a_crash_are_swept() {
+    let fixture = Fixture::new();
+    let place = fixture.place();
+    let worktree = fixture.worktree("w");
+    worktree.capture(&fixture.repository()).expect("a patch");
+    assert_eq!(fs::read_dir(place.join(".scratch")).expect("a folder").count(), 0);
+
+    write(&place, b".removed-run_1/file", b"1");
+    write(&place, b".scratch/telic-git-old/file", b"1");
+    write(&place, b".scratch/telic-git-new/file", b"1");
+    write(&place, b".scratch/other/file", b"1");
+    symlink(fixture.root(), place.join(".removed-link")).expect("a link");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 24 * 60 * 60);
+    fs::File::open(place.join(".scratch/telic-git-old"))
+        .expect("a folder")
+        .set_modified(long_ago)
+        .expect("a time");
+    assert_eq!(sweep(&place).expect("swept"), 2);
+    assert!(!place.join(".removed-run_1").exists() && !place.join(".scratch/telic-git-old").exists());
+    for kept in [".scratch/telic-git-new/file", ".scratch/other/file", ".removed-link/a.txt", "w/a.txt"] {
+        assert!(place.join(kept).exists(), "{kept}");
+    }
+}
+
+#[test]
+fn history_is_read_without_the_repositorys_settings() {
+    let fixture = Fixture::new();
+    fixture.git(["config", "log.showSignature", "true"]);
+    fixture.git(["config", "color.ui", "always"]);
+    fixture.write("a.txt", "second\n");
+    let head = fixture.commit("second");
+    let scratch = Scratch::create(&fixture.repository(), &fixture.place()).expect("a scratch folder");
+    let log = String::from_utf8(scratch.log(&head, 1).expect("a log")).expect("text");
+    assert!(log.starts_with(&format!("commit {head}\n")) && log.contains("second") && !log.contains("first"));
+    let shown = String::from_utf8(scratch.show(&head).expect("a commit")).expect("text");
+    assert!(shown.contains("\n+second\n"), "{shown}");
+}
