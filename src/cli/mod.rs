@@ -7,6 +7,7 @@ mod agent;
 mod artifact;
 mod completions;
 mod doctor;
+mod mcp;
 mod output;
 mod place;
 mod runs;
@@ -42,6 +43,8 @@ enum Command {
     Artifact(artifact::ArtifactArguments),
     /// Check that everything telic needs is there; creates nothing
     Doctor,
+    /// Serve the workflow to an MCP host on standard input and output
+    Mcp(mcp::McpArguments),
     /// Scripted agents
     #[command(subcommand)]
     Agent(agent::AgentCommand),
@@ -71,6 +74,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Trace(given)) => show::trace(given, &arguments.place),
         Some(Command::Artifact(given)) => artifact::run(given, &arguments.place),
         Some(Command::Doctor) => doctor::run(&arguments.place),
+        Some(Command::Mcp(given)) => mcp::run(given),
         Some(Command::Agent(command)) => agent::run(command),
         Some(Command::Validate(given)) => validate::run(given, arguments.place.json),
         Some(Command::Schema(given)) => schema::run(given),
