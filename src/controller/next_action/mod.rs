@@ -2,6 +2,7 @@
 //!
 //! Rooms: `inputs` (what the role may read), `schemas` (what it must write), `words` (why, in short).
 
+mod compact;
 mod inputs;
 mod schemas;
 mod words;

@@ -1,5 +1,6 @@
 //! The schemas inside a next action, whole or short.
 
+use super::compact::compact;
 use crate::protocol::Kind;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ pub enum Schemas {
     /// The published schemas whole, as the protocol has them.
     #[default]
     Full,
-    /// The required one complete without what every reader knows; of the others only where they are.
+    /// The required one in few characters, of the others only where they are.
     Compact,
 }
 
@@ -24,27 +25,19 @@ pub fn full_schema(kind: Kind) -> Map<String, Value> {
     PUBLISHED.get(&kind).and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// The schema of a type without titles and without the name of its dialect.
+static COMPACT: LazyLock<HashMap<Kind, Map<String, Value>>> =
+    LazyLock::new(|| Kind::ALL.iter().map(|kind| (*kind, compact(kind.as_str(), &full_schema(*kind)))).collect());
+
+/// The schema of a type in few characters, complete but for its bounds; built once.
 #[must_use]
 pub fn compact_schema(kind: Kind) -> Map<String, Value> {
-    let mut schema = full_schema(kind);
-    schema.shift_remove("$schema");
-    schema.values_mut().for_each(drop_titles);
-    schema
+    COMPACT.get(&kind).cloned().unwrap_or_default()
 }
 
-/// Titles are dropped where they are annotations, not where `title` names a property.
-fn drop_titles(value: &mut Value) {
-    match value {
-        Value::Object(object) => {
-            if object.get("title").is_some_and(Value::is_string) {
-                object.shift_remove("title");
-            }
-            object.values_mut().for_each(drop_titles);
-        }
-        Value::Array(entries) => entries.iter_mut().for_each(drop_titles),
-        _ => {}
-    }
+/// Says where a whole schema is, instead of writing it.
+fn elsewhere(words: &str, kind: Kind) -> Map<String, Value> {
+    let place = format!("{words}telic_get_artifact with artifact_id schema:{kind}");
+    Map::from_iter([("type".to_owned(), json!("object")), ("description".to_owned(), json!(place))])
 }
 
 impl Schemas {
@@ -52,6 +45,10 @@ impl Schemas {
     pub(super) fn required(self, kind: Kind) -> Map<String, Value> {
         match self {
             Self::Full => full_schema(kind),
+            // telic_ground_context writes this one; no host ever does.
+            Self::Compact if kind == Kind::ContextManifest => {
+                elsewhere("made by telic_ground_context; ", kind)
+            }
             Self::Compact => compact_schema(kind),
         }
     }
@@ -60,11 +57,7 @@ impl Schemas {
     pub(super) fn additional(self, kind: Kind) -> Map<String, Value> {
         match self {
             Self::Full => full_schema(kind),
-            Self::Compact => {
-                let place = format!("whole schema: telic_get_artifact with artifact_id schema:{kind}");
-                let short = json!({ "type": "object", "description": place });
-                short.as_object().cloned().unwrap_or_default()
-            }
+            Self::Compact => elsewhere("", kind),
         }
     }
 }
