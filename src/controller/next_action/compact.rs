@@ -197,7 +197,9 @@ impl Parts {
                 schema.insert("$ref".into(), pointer.clone());
             }
         });
-        let words = format!("All properties of all objects are required, no others are allowed. Bounds: schema:{name}");
+        let words = format!(
+            "All properties of all objects are required, no others are allowed. Bounds: schema:{name}"
+        );
         let mut schema = Object::from_iter([("description".to_owned(), words.into())]);
         if let Value::Object(body) = self.body {
             schema.extend(body);

@@ -25,8 +25,9 @@ pub fn full_schema(kind: Kind) -> Map<String, Value> {
     PUBLISHED.get(&kind).and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-static COMPACT: LazyLock<HashMap<Kind, Map<String, Value>>> =
-    LazyLock::new(|| Kind::ALL.iter().map(|kind| (*kind, compact(kind.as_str(), &full_schema(*kind)))).collect());
+static COMPACT: LazyLock<HashMap<Kind, Map<String, Value>>> = LazyLock::new(|| {
+    Kind::ALL.iter().map(|kind| (*kind, compact(kind.as_str(), &full_schema(*kind)))).collect()
+});
 
 /// The schema of a type in few characters, complete but for its bounds; built once.
 #[must_use]
