@@ -229,3 +229,48 @@ fn history_is_read_without_the_repositorys_settings() {
     let shown = String::from_utf8(scratch.show(&head).expect("a commit")).expect("text");
     assert!(shown.contains("\n+second\n"), "{shown}");
 }
+
+#[test]
+fn the_repositorys_configuration_and_sparse_patterns_are_as_before() {
+    let fixture = Fixture::new();
+    fixture.write("other/d.txt", "d\n");
+    fixture.commit("more folders");
+    fixture.git(["sparse-checkout", "set", "dir"]);
+    let state = || {
+        let read = |name: &str| fs::read(fixture.root().join(".git").join(name)).ok();
+        (
+            read("config"),
+            read("config.worktree"),
+            read("info/sparse-checkout"),
+            read("index"),
+            read("packed-refs"),
+        )
+    };
+    let before = state();
+    let worktree = fixture.worktree("w");
+    // All files are there: a run may need any of them.
+    assert!(worktree.path().join("other/d.txt").exists());
+    assert_eq!(git_in(worktree.path(), ["status", "--porcelain"]), "");
+    write(worktree.path(), b"other/d.txt", b"changed\n");
+    assert_eq!(told(&worktree.capture(&fixture.repository()).expect("a patch")), ["M other/d.txt"]);
+    assert_eq!(git_in(worktree.path(), ["status", "--porcelain"]), " M other/d.txt");
+    worktree.remove(&fixture.place()).expect("a removal");
+    assert!(state() == before);
+    assert!(!fixture.root().join("other").exists());
+    let known = fs::read_dir(fixture.root().join(".git/worktrees")).map_or(0, Iterator::count);
+    assert_eq!(known, 0);
+}
+
+#[test]
+fn folders_without_write_permission_are_removed_as_well() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fixture = Fixture::new();
+    let worktree = fixture.worktree("w");
+    write(worktree.path(), b"cache/module/file", b"1");
+    for folder in ["cache/module", "cache"] {
+        let closed = fs::Permissions::from_mode(0o500);
+        fs::set_permissions(worktree.path().join(folder), closed).expect("a mode");
+    }
+    worktree.remove(&fixture.place()).expect("a removal");
+    assert!(!worktree.path().exists());
+}
