@@ -119,7 +119,7 @@ pub fn start(input: &StartInput, stamp: &Stamp, facts: &dyn Facts) -> Result<Acc
         artifact(&run.run_id, Kind::RunEnvelope, "controller", vec![request_ref], envelope.into()),
     ];
     for artifact in &artifacts {
-        super::submit::check_schema(artifact.kind, &artifact.body.encode(), "C-ST-13")?;
+        super::submit::check_schema(artifact.kind, &artifact.body.encode(), "C-SB-13")?;
     }
     Ok(Accepted { effect: Effect::Start, expected_version: 0, run, artifacts, events, warnings: Vec::new() })
 }

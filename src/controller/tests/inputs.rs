@@ -163,3 +163,41 @@ fn what_is_stored_with_an_artifact_is_the_callers_list_and_then_the_bodys() {
     assert_eq!(accepted.artifacts[0].source_refs, expected);
     assert_eq!(accepted.events[0].input_refs, expected);
 }
+
+/// A run at its quality review with more artifacts of a type, none of which has a readable body.
+fn crowded(kind: Kind, count: usize) -> Play {
+    let mut play = Play::before("fix", Kind::QualityReview, 1);
+    for number in 0..count {
+        play.view.push(std::sync::Arc::new(crate::controller::Stored {
+            id: format!("crowd-{number}"),
+            kind: Some(kind),
+            producer: "executor".into(),
+            source_refs: Vec::new(),
+            sha256: String::new(),
+            redaction: "none".into(),
+            created_at: "2026-03-01T10:00:00.000Z".into(),
+            body: None,
+        }));
+    }
+    play
+}
+
+#[test]
+fn inputs_that_must_be_there_are_never_cut_off() {
+    // Beside the crowd: request, contract, plan and the run's own result.
+    assert_eq!(input_refs(&crowded(Kind::WorkResult, 252).view).unwrap().len(), 256);
+    let refusal = input_refs(&crowded(Kind::WorkResult, 253).view).unwrap_err();
+    assert_eq!(refusal.code, Code::ContextClosureTooLarge);
+}
+
+#[test]
+fn evidence_fills_what_is_left_from_the_newest() {
+    let inputs = ids(&crowded(Kind::Evidence, 300));
+    assert_eq!(inputs.len(), 256);
+    assert_eq!(inputs.last().map(String::as_str), Some("crowd-299"));
+    assert!(
+        inputs.contains(&"crowd-48".to_owned()) && !inputs.contains(&"crowd-47".to_owned()),
+        "{inputs:?}"
+    );
+    assert!(!inputs.contains(&"evidence-cause".to_owned()));
+}

@@ -9,3 +9,4 @@ mod start;
 mod submission;
 mod supporting;
 mod trace;
+mod transition;
