@@ -171,7 +171,8 @@ impl Parts {
             let name = known.unwrap_or_else(|| self.free_name(&shared));
             let pointer = reference(&name);
             self.every(&mut |schema| {
-                if schema.to_string() == text {
+                let written = schema.to_string();
+                if written == text {
                     *schema = pointer.clone();
                 }
             });
