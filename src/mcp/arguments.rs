@@ -1,6 +1,5 @@
 //! Tool arguments: checked strictly, every fault named with its path, unknown names reported.
 
-use super::diagnostics::say;
 use crate::protocol::wire::{Fault, Reader, Wire};
 use crate::text::cut_units;
 use serde_json::{Map, Value};
@@ -59,10 +58,8 @@ impl<'a> Arguments<'a> {
         }
         let unknown =
             self.object.keys().filter(|name| !self.known.contains(&name.as_str()) && *name != "_meta");
-        let warnings: Vec<String> = unknown
+        Ok(unknown
             .map(|name| format!("the argument {:?} is unknown and was not used", cut_units(name, 64)))
-            .collect();
-        warnings.iter().for_each(|warning| say(warning));
-        Ok(warnings)
+            .collect())
     }
 }

@@ -89,13 +89,25 @@ impl App {
         scopes
     }
 
+    /// Whether the footer offers an action: those that have nothing to act on now are left out.
+    #[must_use]
+    pub fn offers(&self, action: Action) -> bool {
+        let detail = self.world.detail.as_ref();
+        match action {
+            Action::Answer => detail.is_some_and(|detail| detail.clarification.is_some()),
+            Action::OpenApproval => detail.is_some_and(|detail| detail.approval.is_some()),
+            _ => true,
+        }
+    }
+
     /// Milliseconds until something changes on the screen by itself; none when nothing will.
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
         let now = self.world.now.steady;
         let minute = 60_000 - self.world.now.wall.as_millisecond().rem_euclid(60_000).unsigned_abs();
         let guard = self.layers.last().and_then(|top| top.guard_until.checked_sub(now)).filter(|ms| *ms > 0);
-        [Some(minute), guard, self.notices.next_change(now)].into_iter().flatten().min()
+        let look = self.run.as_ref().and_then(|run| run.next_look(&self.world));
+        [Some(minute), guard, look, self.notices.next_change(now)].into_iter().flatten().min()
     }
 
     /// Puts a modal on top. One that appears by itself is deaf for a moment.

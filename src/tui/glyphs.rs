@@ -49,6 +49,8 @@ pub struct Glyphs {
     pub edge: &'static str,
     /// From one to another.
     pub arrow: &'static str,
+    /// More to the left, more to the right.
+    pub more: [&'static str; 2],
 }
 
 /// The set for terminals with Unicode.
@@ -75,6 +77,7 @@ pub const UNICODE: Glyphs = Glyphs {
     thumb: "┃",
     edge: "▌",
     arrow: "→",
+    more: ["‹", "›"],
 };
 
 /// The set for everything else.
@@ -101,6 +104,7 @@ pub const ASCII: Glyphs = Glyphs {
     thumb: "#",
     edge: "|",
     arrow: ">",
+    more: ["<", ">"],
 };
 
 impl Glyphs {
@@ -164,7 +168,8 @@ mod tests {
             let lines = [set.vertical, set.horizontal, set.pointer, set.dot, set.full, set.track];
             let rails = [set.rail_done, set.rail_again, set.rail_todo, set.rail_skipped, set.open];
             let all: Vec<&str> =
-                [&rest[..], &lines, &rails, &set.loop_back, &[set.thumb, set.edge, set.arrow]].concat();
+                [&rest[..], &lines, &rails, &set.loop_back, &set.more, &[set.thumb, set.edge, set.arrow]]
+                    .concat();
             for sign in all {
                 assert_eq!(text::width(sign), 1, "{sign}");
                 assert!(set != ASCII || sign.is_ascii(), "{sign}");

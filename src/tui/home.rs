@@ -202,7 +202,10 @@ impl Home {
     }
 
     fn height(&self, world: &World) -> usize {
-        usize::from(view::body(world.size).height).saturating_sub(usize::from(self.shows_query()))
+        let body = view::body(world.size).height;
+        let strip = if self.hide_preview || world.breadth() == Breadth::Narrow { draw::STRIP } else { 0 };
+        let taken = strip + u16::from(body >= draw::ROOMY) + u16::from(self.shows_query());
+        usize::from(body.saturating_sub(taken))
     }
 
     fn shows_query(&self) -> bool {

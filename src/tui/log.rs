@@ -21,6 +21,8 @@ pub struct LogSlot {
     pub total: u64,
     /// Whether a window is on its way.
     pub loading: bool,
+    /// When a window was asked for last, on the steady clock.
+    pub asked_at: Option<u64>,
     lines: Vec<Vec<u8>>,
     tail: Vec<u8>,
 }

@@ -22,6 +22,19 @@ pub fn mode(mode: &str) -> &str {
     }
 }
 
+/// A mode in one or two words.
+#[must_use]
+pub fn mode_short(mode: &str) -> &str {
+    match mode {
+        "report_only" => "report",
+        "plan_only" => "plan",
+        "analyze_only" => "analyse",
+        "fix_only" => "fix",
+        "analyze_and_fix" => "analyse+fix",
+        other => other,
+    }
+}
+
 /// A phase in words.
 #[must_use]
 pub fn phase(phase: &str) -> &str {
@@ -42,24 +55,6 @@ pub fn phase(phase: &str) -> &str {
         "partial" => "Partly done",
         "blocked" => "Blocked",
         "cancelled" => "Cancelled",
-        other => other,
-    }
-}
-
-/// A phase in at most seven letters.
-#[must_use]
-pub fn phase_short(phase: &str) -> &str {
-    match phase {
-        "context_discovery" => "context",
-        "agent_1_frame" => "frame",
-        "agent_2_compile" => "compile",
-        "agent_1_review" => "review",
-        "agent_2_revision" => "revise",
-        "agent_3_plan" => "plan",
-        "agent_4_execute" => "execute",
-        "agent_3_quality_review" => "quality",
-        "agent_5_release_audit" => "audit",
-        "user_report" | "agent_5_report" => "report",
         other => other,
     }
 }

@@ -267,7 +267,14 @@ fn line(out: &mut String, buf: &Buffer, y: u16, painter: &Painter) {
         let end = runs[at..].iter().position(|run| run.look.bg != *bg).map_or(runs.len(), |n| at + n);
         if *bg != paper {
             let (x, last) = (left(runs[at].from), &runs[end - 1]);
-            let width = left(last.from + last.columns) - x;
+            let end = left(last.from + last.columns);
+            // A band over the whole width reaches the window's edges.
+            let (x, end) = if last.from + last.columns == buf.area.width && runs[at].from == 0 {
+                (1.0, end + MARGIN - 1.0)
+            } else {
+                (x, end)
+            };
+            let width = end - x;
             let _ = writeln!(
                 out,
                 "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{LINE}\" fill=\"{bg}\"/>"

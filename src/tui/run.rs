@@ -265,7 +265,10 @@ impl Loop {
         // Stops the whole program here; it goes on when it is continued.
         raise(Signal::SIGSTOP).map_err(io::Error::from)?;
         self.guard.resume()?;
-        self.terminal.clear()?;
+        // Resizing to the same size draws everything anew; `clear` would ask the terminal where the cursor is, and
+        // the thread that reads input would take the answer.
+        let size = self.terminal.size()?;
+        self.terminal.resize(ratatui::layout::Rect::new(0, 0, size.width, size.height))?;
         Ok(())
     }
 

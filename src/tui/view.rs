@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::app::App;
-use super::keymap::{Keymap, Scope, TABLE};
+use super::keymap::{Entry, Keymap, Scope, TABLE};
 use super::layers;
 use super::screens::{self, Tab};
 use super::theme::Role;
@@ -81,9 +81,6 @@ pub fn draw(app: &App, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
             ui::dim(buf, &world.theme);
         }
         layers::draw(&open.layer, world, buf, inner, hits);
-        if open.guard_until > world.now.steady {
-            continue;
-        }
     }
     if !app.layers.is_empty() {
         footer(app, buf, size);
@@ -119,12 +116,17 @@ fn header(app: &App, buf: &mut Buffer, (columns, _): (u16, u16)) {
         (Role::Faint, "no engine".to_owned())
     } else if engine.leases + engine.queue == 0 {
         (Role::Faint, "engine idle".to_owned())
+    } else if columns < 100 {
+        (Role::Muted, format!("{} running", engine.leases))
     } else {
         (Role::Muted, format!("engine: {} running, {} queued", engine.leases, engine.queue))
     };
     let clock = world.now.wall_clock();
     let room = row.left().saturating_sub(clock.len() + 5);
-    let words = crate::text::truncate(&crate::text::visible(&words), room);
+    let mut words = crate::text::truncate(&crate::text::visible(&words), room);
+    if role != Role::Bad && words.ends_with('…') {
+        words.clear();
+    }
     let gap = row.left().saturating_sub(crate::text::width(&words) + clock.len() + 3);
     row.gap(gap).put(role, &words).gap(2).put(Role::Muted, &clock);
     row.draw(buf, 0, 0);
@@ -147,9 +149,11 @@ fn footer(app: &App, buf: &mut Buffer, (columns, rows): (u16, u16)) {
     let global = [Scope::Global];
     let tail: usize = hints(&world.keymap, &scopes)
         .filter(|(_, _, scope)| global.contains(scope))
-        .map(|(key, words, _)| key.len() + words.len() + 4)
+        .map(|(key, entry, _)| key.len() + entry.short.len() + 4)
         .sum();
-    for (key, words, scope) in hints(&world.keymap, &scopes) {
+    for (key, entry, scope) in hints(&world.keymap, &scopes).filter(|(_, entry, _)| app.offers(entry.action))
+    {
+        let words = entry.short;
         let wide = crate::text::width(&key) + words.len() + 3;
         let reserve = if scope == Scope::Global { 0 } else { tail };
         if wide + reserve <= row.left() {
@@ -166,7 +170,7 @@ fn key_hint(row: &mut Row<'_>, key: &str, words: &str) {
 fn hints<'a>(
     keymap: &'a Keymap,
     scopes: &'a [Scope],
-) -> impl Iterator<Item = (String, &'static str, Scope)> + 'a {
+) -> impl Iterator<Item = (String, &'static Entry, Scope)> + 'a {
     scopes.iter().flat_map(move |scope| {
         TABLE.iter().filter(move |entry| entry.scope == *scope && !entry.short.is_empty()).filter_map(
             move |entry| {
@@ -174,7 +178,7 @@ fn hints<'a>(
                     .keys(entry.action)
                     .iter()
                     .find(|key| keymap.action(scopes, **key) == Some(entry.action))?;
-                Some((key.to_string(), entry.short, *scope))
+                Some((key.to_string(), entry, *scope))
             },
         )
     })

@@ -139,7 +139,7 @@ fn changed_words(hunk: &Hunk) -> Vec<Vec<Range<usize>>> {
         let before: Vec<&str> = before.iter().map(String::as_str).collect();
         let after: Vec<&str> = after.iter().map(String::as_str).collect();
         let diff = TextDiff::from_slices(&before, &after);
-        if diff.ratio() < 0.4 {
+        if !alike(&before, &after, diff.ops()) {
             continue;
         }
         let span = |words: &[&str], range: Range<usize>| {
@@ -155,6 +155,14 @@ fn changed_words(hunk: &Hunk) -> Vec<Vec<Range<usize>>> {
         }
     }
     out
+}
+
+/// Whether at least two fifths of what is not blank is on both sides.
+fn alike(before: &[&str], after: &[&str], operations: &[similar::DiffOp]) -> bool {
+    let size = |words: &[&str]| words.iter().map(|word| word.trim().len()).sum::<usize>();
+    let equal = operations.iter().filter(|operation| operation.tag() == DiffTag::Equal);
+    let common: usize = equal.map(|operation| size(&before[operation.old_range()])).sum();
+    common * 5 >= size(before) + size(after)
 }
 
 fn push(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {

@@ -3,9 +3,11 @@
 
 mod decor;
 mod parse;
+mod tree;
 
 pub use decor::{Decor, Painter};
 pub use parse::parse;
+pub use tree::Node;
 
 /// What a line of a hunk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +99,8 @@ pub struct Model {
     pub digest: String,
     /// The files in order.
     pub files: Vec<File>,
+    /// The file tree, line by line.
+    pub tree: Vec<Node>,
     /// Rows with old and new lines under each other.
     pub unified: Index,
     /// Rows with old and new lines side by side.
@@ -200,7 +204,8 @@ impl Model {
         }
         let unified = Index::build(&files, |hunk| hunk.lines.len());
         let paired = Index::build(&files, |hunk| hunk.pairs.len());
-        Model { digest, files, unified, paired }
+        let tree = tree::nodes(&files);
+        Model { digest, files, tree, unified, paired }
     }
 
     /// The index for a layout.

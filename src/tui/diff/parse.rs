@@ -1,174 +1,85 @@
-//! From the bytes of a unified diff, as `git diff` writes it, to the model.
-//!
-//! Counts end a hunk, never text: a removed line that begins with `-- ` is a line like any other.
+//! From git's model of a diff to the dashboard's: text instead of byte ranges, notes instead of modes.
 
 use super::{File, Hunk, Kind, Line, Model};
+use crate::domain::ChangeType;
+use crate::git::{Diff, FileDiff, LineKind};
 
-/// Parses a patch.
+/// Reads a patch.
 ///
 /// # Errors
 /// Says which line cannot be read.
 pub fn parse(digest: &str, patch: &[u8]) -> Result<Model, String> {
-    let text = String::from_utf8_lossy(patch);
-    let mut files: Vec<File> = Vec::new();
-    let mut left = (0u32, 0u32);
-    let mut at = (0u32, 0u32);
-    for (number, raw) in text.split('\n').enumerate() {
-        if left.0 + left.1 > 0 {
-            let file = files.last_mut().ok_or_else(|| format!("line {}: no file", number + 1))?;
-            hunk_line(file, raw, &mut left, &mut at)
-                .ok_or_else(|| format!("line {}: a hunk holds fewer lines than it says", number + 1))?;
-        } else if let Some(rest) = raw.strip_prefix("diff --git ") {
-            files.push(File { path: guess(rest), ..File::default() });
-        } else if let Some(file) = files.last_mut() {
-            if raw.starts_with("@@ ") {
-                let hunk =
-                    hunk_head(raw).ok_or_else(|| format!("line {}: not a hunk heading", number + 1))?;
-                (left, at) = ((hunk.old.1, hunk.new.1), (hunk.old.0, hunk.new.0));
-                file.hunks.push(hunk);
-            } else if raw.starts_with("\\ ") {
-                if let Some(hunk) = file.hunks.last_mut() {
-                    hunk.lines.push(no_newline());
-                }
-            } else {
-                header(file, raw);
-            }
-        }
-    }
-    if left.0 + left.1 > 0 {
-        return Err("the last hunk is cut off".to_owned());
-    }
+    let diff = Diff::parse(patch).map_err(|error| error.to_string())?;
+    let files = diff.files().iter().map(|entry| file(&diff, entry)).collect();
     Ok(Model::new(digest.to_owned(), files))
 }
 
-fn no_newline() -> Line {
-    Line {
-        kind: Kind::NoNewline,
-        old: None,
-        new: None,
-        text: "no line feed at the end of the file".to_owned(),
+fn file(diff: &Diff, entry: &FileDiff) -> File {
+    let moved = matches!(entry.kind, ChangeType::Renamed | ChangeType::Copied);
+    let old_path = entry.old_path.as_ref().filter(|_| moved).map(ToString::to_string);
+    File {
+        path: entry.path().map(ToString::to_string).unwrap_or_default(),
+        old_path,
+        notes: notes(entry),
+        hunks: entry.hunks.iter().map(|place| hunk(diff, place)).collect(),
+        counts: entry.counts(),
     }
 }
 
-fn hunk_line(file: &mut File, raw: &str, left: &mut (u32, u32), at: &mut (u32, u32)) -> Option<()> {
-    let hunk = file.hunks.last_mut()?;
-    let (kind, text) = match raw.as_bytes().first() {
-        Some(b'+') => (Kind::Added, &raw[1..]),
-        Some(b'-') => (Kind::Removed, &raw[1..]),
-        Some(b' ') => (Kind::Context, &raw[1..]),
-        None => (Kind::Context, raw),
-        Some(b'\\') => {
-            hunk.lines.push(no_newline());
-            return Some(());
-        }
-        Some(_) => return None,
-    };
-    let mut line = Line { kind, old: None, new: None, text: text.to_owned() };
-    if kind != Kind::Added {
-        left.0 = left.0.checked_sub(1)?;
-        line.old = Some(at.0);
-        at.0 = at.0.saturating_add(1);
+/// What is to be said besides lines.
+fn notes(entry: &FileDiff) -> Vec<String> {
+    let mut notes = Vec::new();
+    match (entry.kind, &entry.old_mode, &entry.new_mode) {
+        (ChangeType::Added, _, Some(mode)) => notes.push(format!("new file, mode {mode}")),
+        (ChangeType::Deleted, Some(mode), _) => notes.push(format!("deleted file, mode {mode}")),
+        (_, Some(old), Some(new)) if old != new => notes.push(format!("mode was {old}, is now {new}")),
+        _ => {}
     }
-    if kind != Kind::Removed {
-        left.1 = left.1.checked_sub(1)?;
-        line.new = Some(at.1);
-        at.1 = at.1.saturating_add(1);
+    if let Some(share) = entry.similarity.filter(|share| *share < 100) {
+        notes.push(format!("{share} % the same"));
     }
-    file.counts.0 += u64::from(kind == Kind::Added);
-    file.counts.1 += u64::from(kind == Kind::Removed);
-    hunk.lines.push(line);
-    Some(())
-}
-
-fn hunk_head(raw: &str) -> Option<Hunk> {
-    let (ranges, heading) = raw.strip_prefix("@@ -")?.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let range = |text: &str| -> Option<(u32, u32)> {
-        match text.split_once(',') {
-            Some((first, count)) => Some((first.parse().ok()?, count.parse().ok()?)),
-            None => Some((text.parse().ok()?, 1)),
-        }
-    };
-    Some(Hunk {
-        heading: heading.trim_start().to_owned(),
-        old: range(old)?,
-        new: range(new)?,
-        ..Hunk::default()
-    })
-}
-
-fn header(file: &mut File, raw: &str) {
-    let path = |text: &str| (text != "/dev/null").then(|| unquote(text));
-    if let Some(text) = raw.strip_prefix("+++ ") {
-        if let Some(path) = path(text) {
-            file.path = strip_side(&path, "b/");
-        }
-    } else if let Some(text) = raw.strip_prefix("--- ") {
-        if let Some(path) = path(text) {
-            file.path = strip_side(&path, "a/");
-        }
-    } else if let Some(text) = raw.strip_prefix("rename from ").or_else(|| raw.strip_prefix("copy from ")) {
-        file.old_path = Some(unquote(text));
-    } else if let Some(text) = raw.strip_prefix("rename to ").or_else(|| raw.strip_prefix("copy to ")) {
-        file.path = unquote(text);
-    } else if let Some(mode) = raw.strip_prefix("new file mode ") {
-        file.notes.push(format!("new file, mode {mode}"));
-    } else if let Some(mode) = raw.strip_prefix("deleted file mode ") {
-        file.notes.push(format!("deleted file, mode {mode}"));
-    } else if let Some(mode) = raw.strip_prefix("old mode ") {
-        file.notes.push(format!("mode was {mode}"));
-    } else if let Some(mode) = raw.strip_prefix("new mode ") {
-        file.notes.push(format!("mode is now {mode}"));
-    } else if raw.starts_with("Binary files ") || raw == "GIT binary patch" {
-        file.notes.push("binary file: its lines cannot be shown".to_owned());
-    } else if let Some(share) = raw.strip_prefix("similarity index ") {
-        file.notes.push(format!("{share} the same"));
+    if entry.is_symlink() {
+        notes.push("a symbolic link: its line is the target".to_owned());
     }
-}
-
-fn strip_side(path: &str, side: &str) -> String {
-    path.strip_prefix(side).unwrap_or(path).to_owned()
-}
-
-/// The path of a `diff --git a/x b/x` line whose two paths are the same.
-fn guess(rest: &str) -> String {
-    if rest.starts_with('"') {
-        return strip_side(&unquote(rest.split_once("\" ").map_or(rest, |(first, _)| first)), "a/");
+    if entry.is_submodule() {
+        notes.push("a submodule: its lines are commits".to_owned());
     }
-    let half = rest.len() / 2;
-    rest.get(half + 1..).and_then(|path| path.strip_prefix("b/")).unwrap_or(rest).to_owned()
+    if let Some(binary) = &entry.binary {
+        let size = |size: Option<u64>| size.map_or_else(|| "?".to_owned(), crate::tui::time::bytes);
+        notes.push(format!("binary: {} before, {} after", size(binary.old_size), size(binary.new_size)));
+    } else if entry.hunks.is_empty() && notes.is_empty() {
+        notes.push(if entry.old_path.is_some() { "no line changed" } else { "an empty file" }.to_owned());
+    }
+    notes
 }
 
-/// A path as git quotes it when it holds special bytes.
-fn unquote(text: &str) -> String {
-    let text = text.strip_suffix('\t').unwrap_or(text);
-    let Some(inner) = text.strip_prefix('"') else { return text.to_owned() };
-    let inner = inner.strip_suffix('"').unwrap_or(inner).as_bytes();
-    let mut out = Vec::with_capacity(inner.len());
-    let mut at = 0;
-    while let Some(&byte) = inner.get(at) {
-        at += 1;
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        let octal = inner.get(at..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
-        if let Some(value) = octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            out.push(value);
-            at += 3;
-            continue;
-        }
-        out.push(match inner.get(at) {
-            Some(b'n') => b'\n',
-            Some(b't') => b'\t',
-            Some(b'r') => b'\r',
-            Some(b'a') => 7,
-            Some(other) => *other,
-            None => b'\\',
+fn hunk(diff: &Diff, place: &crate::git::Hunk) -> Hunk {
+    let number = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut lines = Vec::with_capacity(place.lines.len());
+    for line in &place.lines {
+        lines.push(Line {
+            kind: match line.kind {
+                LineKind::Context => Kind::Context,
+                LineKind::Added => Kind::Added,
+                LineKind::Removed => Kind::Removed,
+            },
+            old: line.old_no.map(number),
+            new: line.new_no.map(number),
+            text: text(diff.text(line)),
         });
-        at += 1;
+        if line.no_newline {
+            let text = "no line feed at the end of the file".to_owned();
+            lines.push(Line { kind: Kind::NoNewline, old: None, new: None, text });
+        }
     }
-    String::from_utf8_lossy(&out).into_owned()
+    Hunk {
+        heading: text(diff.slice(&place.heading)).trim_start().to_owned(),
+        old: (number(place.old_start), number(place.old_count)),
+        new: (number(place.new_start), number(place.new_count)),
+        lines,
+        pairs: Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -176,37 +87,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_end_a_hunk_and_not_text() {
-        let patch = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn x()\n--- a\n-y\n+++ b\n+z\n";
+    fn lines_keep_their_text_numbers_and_missing_line_feed() {
+        let patch = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn x()\n--- a\n-y\n+++ b\n+z\n\
+                     \\ No newline at end of file\n";
         let model = parse("d", patch.as_bytes()).unwrap();
         let hunk = &model.files[0].hunks[0];
         assert_eq!(hunk.heading, "fn x()");
         let texts: Vec<_> = hunk.lines.iter().map(|line| line.text.as_str()).collect();
-        assert_eq!(texts, ["-- a", "y", "++ b", "z"]);
+        assert_eq!(texts, ["-- a", "y", "++ b", "z", "no line feed at the end of the file"]);
+        assert_eq!((hunk.lines[1].old, hunk.lines[3].new), (Some(2), Some(2)));
         assert_eq!(model.files[0].counts, (2, 2));
     }
 
     #[test]
-    fn renames_modes_binaries_and_quoted_names_are_kept() {
+    fn renames_modes_and_binaries_are_said() {
         let patch = "diff --git a/a b.txt b/c\nsimilarity index 90%\nrename from a b.txt\nrename to c\n\
-                     diff --git \"a/\\303\\251\\t\" \"b/\\303\\251\\t\"\nold mode 100644\nnew mode 100755\n\
-                     diff --git a/p.png b/p.png\nnew file mode 100644\nBinary files /dev/null and b/p.png differ\n";
+                     diff --git a/run b/run\nold mode 100644\nnew mode 100755\n\
+                     diff --git a/p.png b/p.png\nnew file mode 100644\nindex 0000000..1111111\n\
+                     Binary files /dev/null and b/p.png differ\n";
         let model = parse("d", patch.as_bytes()).unwrap();
-        assert_eq!(model.files[0].path, "c");
-        assert_eq!(model.files[0].old_path.as_deref(), Some("a b.txt"));
-        assert_eq!(model.files[1].path, "é\t");
-        assert_eq!(model.files[1].notes, ["mode was 100644", "mode is now 100755"]);
-        assert_eq!(model.files[2].notes[1], "binary file: its lines cannot be shown");
+        assert_eq!(
+            (model.files[0].path.as_str(), model.files[0].old_path.as_deref()),
+            ("c", Some("a b.txt"))
+        );
+        assert_eq!(model.files[0].notes, ["90 % the same"]);
+        assert_eq!(model.files[1].notes, ["mode was 100644, is now 100755"]);
+        assert_eq!(model.files[2].notes, ["new file, mode 100644", "binary: ? before, ? after"]);
     }
 
     #[test]
-    fn a_missing_line_feed_is_said_and_a_cut_off_patch_is_refused() {
-        let whole =
-            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n";
-        let model = parse("d", whole.as_bytes()).unwrap();
-        assert_eq!(model.files[0].hunks[0].lines[1].kind, Kind::NoNewline);
-        let cut = whole.replace("+b\n", "");
-        assert!(parse("d", cut.trim_end().as_bytes()).is_err());
+    fn a_cut_off_patch_is_refused() {
+        assert!(parse("d", b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a").is_err());
         assert_eq!(parse("d", b"").unwrap().files.len(), 0);
     }
 }

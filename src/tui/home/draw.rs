@@ -5,7 +5,6 @@ use ratatui::layout::Rect;
 
 use super::{Group, Home, Line};
 use crate::service::snapshot::{CellState, Gauge, NeedKind, RunRow};
-use crate::text;
 use crate::tui::parts;
 use crate::tui::theme::Role;
 use crate::tui::ui::{self, Row};
@@ -17,7 +16,14 @@ pub fn draw(home: &Home, world: &World, buf: &mut Buffer, area: Rect, hits: &mut
     let (left, right) = view::split(area, world.breadth());
     let right = right.filter(|_| !home.hide_preview);
     let left = if right.is_some() { left } else { area };
+    let (mut left, strip) = if right.is_some() { (left, None) } else { with_strip(left) };
+    if area.height >= ROOMY {
+        left = Rect { y: left.y + 1, height: left.height - 1, ..left };
+    }
     list(home, world, buf, left, hits);
+    if let (Some(strip), Some(row)) = (strip, home.selected(world)) {
+        about(row, world, buf, strip);
+    }
     if let Some(right) = right {
         ui::vertical(buf, world.paint(), right.x - 1, area.y, area.bottom());
         let inner = Rect { x: right.x + 1, width: right.width.saturating_sub(2), ..right };
@@ -26,6 +32,26 @@ pub fn draw(home: &Home, world: &World, buf: &mut Buffer, area: Rect, hits: &mut
             None => _ = ui::paragraph(buf, world.paint(), inner, Role::Faint, "\nNo run is selected."),
         }
     }
+}
+
+/// Fewest lines of the body with which there is a blank one on top.
+pub(super) const ROOMY: u16 = 20;
+
+/// Lines under the list that tell about the selected run where there is no preview.
+pub(super) const STRIP: u16 = 3;
+
+fn with_strip(area: Rect) -> (Rect, Option<Rect>) {
+    let height = area.height.saturating_sub(STRIP);
+    (Rect { height, ..area }, Some(Rect { y: area.y + height, height: area.height - height, ..area }))
+}
+
+/// What the selected run is at, in two lines.
+fn about(run: &RunRow, world: &World, buf: &mut Buffer, area: Rect) {
+    ui::horizontal(buf, world.paint(), area.x, area.y, area.width);
+    let text =
+        Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(2), height: area.height - 1 };
+    let role = if run.need.is_some() { Role::Warn } else { Role::Text };
+    ui::paragraph(buf, world.paint(), text, role, &run.sentence);
 }
 
 fn list(home: &Home, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
@@ -128,35 +154,39 @@ fn run_row(run: &RunRow, selected: bool, world: &World, buf: &mut Buffer, area: 
         if selected { world.glyphs.pointer } else { " " },
     );
     row.put(role, sign).gap(1);
-    let repository = if wide >= 76 { 14 } else { 10 };
-    let mode = if wide >= 84 { 16 } else { 0 };
+    let repository = if wide >= 76 { 12 } else { 9 };
+    let mode = if wide >= 76 { 12 } else { 0 };
     let tail = 1 + mode + 10 + 1 + 3 + 7 + 1;
     row.cell(Role::Muted, &run.repository, repository).gap(1);
     let title = row.left().saturating_sub(tail);
     row.cell(if run.need.is_some() { Role::Strong } else { Role::Text }, &run.title, title).gap(1);
     if mode > 0 {
-        row.cell(Role::Badge, parts::mode(&run.mode), mode - 1).gap(1);
+        row.cell(Role::Badge, parts::mode_short(&run.mode), mode);
     }
     rail(run, world, &mut row);
     row.gap(1);
     let attempts = if run.attempts > 1 { format!("x{}", run.attempts) } else { String::new() };
     row.cell(Role::Warn, &attempts, 3);
     let since = run.need.as_ref().map_or(&run.updated_at, |need| &need.since);
-    row.cell_right(if run.need.is_some() { Role::Warn } else { Role::Faint }, &world.now.ago(since), 7);
+    row.cell_right(if run.need.is_some() { Role::Warn } else { Role::Faint }, &world.now.ago(since), 7)
+        .gap(1);
     row.draw(buf, area.x, area.y);
 }
 
 /// Draws the ten phases as ten columns.
 fn rail(run: &RunRow, world: &World, row: &mut Row<'_>) {
     for cell in run.rail {
-        let role = match cell.state {
-            CellState::Done => Role::Good,
-            CellState::Current => Role::Accent,
-            CellState::Waiting => Role::Warn,
-            CellState::Failed => Role::Bad,
-            CellState::Todo | CellState::Skipped => Role::Track,
-        };
-        row.put(role, world.glyphs.rail(cell));
+        row.put(cell_role(cell.state), world.glyphs.rail(cell));
+    }
+}
+
+fn cell_role(state: CellState) -> Role {
+    match state {
+        CellState::Done => Role::Good,
+        CellState::Current => Role::Accent,
+        CellState::Waiting => Role::Warn,
+        CellState::Failed => Role::Bad,
+        CellState::Todo | CellState::Skipped => Role::Track,
     }
 }
 
@@ -231,37 +261,33 @@ fn preview(run: &RunRow, world: &World, buf: &mut Buffer, area: Rect) {
     }
 }
 
-/// The ten phases with the names of the current one and its neighbours.
+/// The ten phases as one line, and where the run stands in them.
 fn phases(run: &RunRow, world: &World, buf: &mut Buffer, rest: &mut Rect) {
     if rest.height < 2 {
         return;
     }
-    let step = usize::from(rest.width.min(70)) / 10;
+    let step = (usize::from(rest.width) / 10).clamp(2, 7);
     let mut row = Row::new(world.paint(), rest.width);
-    let mut names = Row::new(world.paint(), rest.width);
-    for (cell, phase) in run.rail.iter().zip(crate::service::snapshot::RAIL) {
-        let (role, fill) = match cell.state {
-            CellState::Done => (Role::Good, world.glyphs.full),
-            CellState::Current => (Role::Accent, world.glyphs.track),
-            CellState::Waiting => (Role::Warn, world.glyphs.track),
-            CellState::Failed => (Role::Bad, world.glyphs.track),
-            CellState::Todo | CellState::Skipped => (Role::Track, world.glyphs.track),
-        };
-        let head = match cell.state {
-            CellState::Done => world.glyphs.full,
-            CellState::Todo | CellState::Skipped => world.glyphs.track,
-            _ => world.glyphs.rail(*cell),
-        };
-        row.put(role, head);
-        let tail = if cell.state == CellState::Done { Role::Good } else { Role::Track };
-        row.put(tail, &fill.repeat(step.saturating_sub(2)));
-        row.gap(1);
-        let named = !matches!(cell.state, CellState::Todo | CellState::Skipped);
-        let word = text::truncate(parts::phase_short(phase), step.saturating_sub(1));
-        names.cell(if named { Role::Muted } else { Role::Faint }, &word, step);
+    for cell in run.rail {
+        let (role, sign) = (cell_role(cell.state), world.glyphs.rail(cell));
+        let line = matches!(cell.state, CellState::Done);
+        row.put(role, if cell.state == CellState::Skipped { world.glyphs.rail_todo } else { sign });
+        let fill = if line { sign } else { world.glyphs.rail_todo };
+        row.put(if line { role } else { Role::Track }, &fill.repeat(step - 2)).gap(1);
     }
     row.draw(buf, rest.x, rest.y);
-    names.draw(buf, rest.x, rest.y + 1);
+    let done = run.rail.iter().filter(|cell| cell.state == CellState::Done).count();
+    let at = run
+        .rail
+        .iter()
+        .position(|cell| matches!(cell.state, CellState::Current | CellState::Waiting | CellState::Failed));
+    let mut words = Row::new(world.paint(), rest.width);
+    match at.and_then(|at| crate::service::snapshot::RAIL.get(at)) {
+        Some(phase) => words.put(Role::Muted, &format!("{done} done, now: {}", parts::phase(phase))),
+        None if done == 0 => words.put(Role::Faint, "not begun"),
+        None => words.put(Role::Muted, "all done"),
+    };
+    words.draw(buf, rest.x, rest.y + 1);
     rest.y += 2;
     rest.height -= 2;
 }

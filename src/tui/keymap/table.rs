@@ -124,15 +124,15 @@ actions! {
         Acknowledge "acknowledge" ["Space"] "acknowledge the selected warning" "acknowledge";
         Jump "jump" ["Enter"] "look at what the selected line speaks of" "look";
         Comment "comment" ["c"] "write the comment" "comment";
-        ApproveAndPublish "approve_and_publish" ["Ctrl-Y"] "approve and publish" "approve+publish";
-        ApproveOnly "approve_only" ["Ctrl-O"] "approve, publish later" "approve";
-        RequestChanges "request_changes" ["Ctrl-R"] "request changes" "changes";
-        Reject "reject" ["Ctrl-X"] "reject" "reject";
+        ApproveAndPublish "approve_and_publish" ["Ctrl-Y"] "approve and publish" "";
+        ApproveOnly "approve_only" ["Ctrl-O"] "approve, publish later" "";
+        RequestChanges "request_changes" ["Ctrl-R"] "request changes" "";
+        Reject "reject" ["Ctrl-X"] "reject" "";
         Reload "reload" ["R"] "show the page for the patch as it is now" "";
     }
     Clarification {
         Submit "submit" ["Enter"] "send the chosen answer" "send";
-        Choose1 "choose_1" ["1"] "choose the first answer" "";
+        Choose1 "choose_1" ["1"] "choose the first answer" "choose";
         Choose2 "choose_2" ["2"] "choose the second answer" "";
         Choose3 "choose_3" ["3"] "choose the third answer" "";
         Choose4 "choose_4" ["4"] "choose the fourth answer" "";

@@ -12,11 +12,11 @@ use super::{close, panel, words};
 use crate::service::link::Command;
 use crate::service::snapshot::{ChoiceView, ClarificationView, RunKey};
 use crate::tui::keymap::Action;
-use crate::tui::list::Motion;
+use crate::tui::list::{Motion, Scroll};
 use crate::tui::parts;
 use crate::tui::theme::Role;
 use crate::tui::ui::{self, Row};
-use crate::tui::view::{Hit, Hits};
+use crate::tui::view::{self, Hit, Hits};
 use crate::tui::world::{Out, World};
 
 /// State of the picker.
@@ -27,13 +27,14 @@ pub struct Clarification {
     chosen: Option<usize>,
     armed: bool,
     sent: bool,
+    scroll: Scroll,
 }
 
 impl Clarification {
     /// A picker with nothing chosen.
     #[must_use]
     pub fn new(key: RunKey, question: ClarificationView) -> Clarification {
-        Clarification { key, question, chosen: None, armed: false, sent: false }
+        Clarification { key, question, chosen: None, armed: false, sent: false, scroll: Scroll::default() }
     }
 
     /// Whether an answer was sent.
@@ -45,8 +46,7 @@ impl Clarification {
     /// Takes the question as it is now; a choice made for an older version is taken back.
     pub fn renew(&mut self, question: &ClarificationView) {
         if self.question != *question {
-            self.question = question.clone();
-            (self.chosen, self.armed, self.sent) = (None, false, false);
+            *self = Clarification::new(self.key.clone(), question.clone());
         }
     }
 
@@ -56,6 +56,30 @@ impl Clarification {
             self.chosen = Some(index);
             self.armed = false;
         }
+    }
+
+    /// Chooses, and brings the card into the window: whole where it fits, else its beginning.
+    fn choose(&mut self, index: usize, world: &World) {
+        self.select(index);
+        let Some(chosen) = self.chosen else { return };
+        let (_, room, lines) = geometry(self, view::body(world.size));
+        let (first, last) = card(&lines, chosen);
+        let window = self.scroll.window(lines.len(), room);
+        if last >= window.end {
+            self.scroll = Scroll((last + 1).saturating_sub(room).min(first));
+        } else if first < window.start {
+            self.scroll = Scroll(first);
+        }
+        if chosen == 0 && last < room {
+            self.scroll = Scroll(0);
+        }
+    }
+
+    /// Whether the end of the chosen card is on the screen.
+    fn end_is_seen(&self, world: &World) -> bool {
+        let Some(chosen) = self.chosen else { return false };
+        let (_, room, lines) = geometry(self, view::body(world.size));
+        self.scroll.window(lines.len(), room).contains(&card(&lines, chosen).1)
     }
 
     /// Does an action of the picker.
@@ -71,15 +95,17 @@ impl Clarification {
             Action::Choose8,
         ];
         if let Some(index) = NUMBERS.iter().position(|number| *number == action) {
-            self.select(index);
+            self.choose(index, world);
             return;
         }
         let last = self.question.choices.len().saturating_sub(1);
         match (action, Motion::of(action)) {
-            (_, Some(Motion::Down)) => self.select(self.chosen.map_or(0, |at| (at + 1).min(last))),
-            (_, Some(Motion::Up)) => self.select(self.chosen.map_or(last, |at| at.saturating_sub(1))),
-            (_, Some(Motion::Top | Motion::PageUp)) => self.select(0),
-            (_, Some(Motion::Bottom | Motion::PageDown)) => self.select(last),
+            (_, Some(Motion::Down)) => self.choose(self.chosen.map_or(0, |at| (at + 1).min(last)), world),
+            (_, Some(Motion::Up)) => self.choose(self.chosen.map_or(last, |at| at.saturating_sub(1)), world),
+            (_, Some(motion)) => {
+                let (_, room, lines) = geometry(self, view::body(world.size));
+                self.scroll.step(motion, lines.len(), room);
+            }
             (Action::Later, _) if self.armed => self.armed = false,
             (Action::Later, _) => {
                 out.say("Left for later; the question stays in your inbox");
@@ -102,6 +128,11 @@ impl Clarification {
         let row = world.detail_of(&self.key).map(|detail| &detail.row);
         if let Some(row) = row.filter(|row| row.version != self.question.version) {
             out.say(format!("Nothing was sent: the run moved on. {}", row.sentence));
+            return;
+        }
+        if !self.end_is_seen(world) {
+            let key = world.keymap.key(Action::PageDown);
+            out.say(format!("Read the answer to its end first: {key}"));
             return;
         }
         if choice.run_effect != "resume" && !self.armed {
@@ -134,48 +165,42 @@ fn effect(choice: &ChoiceView, resume: Option<&str>) -> String {
     }
 }
 
-/// Draws the picker.
-pub fn draw(picker: &Clarification, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
-    let question = &picker.question;
+/// One line of the picker's page.
+enum Line {
+    /// The question or why it is asked.
+    Text(Role, String),
+    /// A line of a card: its choice, what it is, and its words.
+    Card(usize, Role, String),
+    /// Between cards.
+    Gap,
+}
+
+/// Width of the modal, and lines of its page that are seen at once.
+fn geometry(picker: &Clarification, area: Rect) -> (u16, usize, Vec<Line>) {
     let width = area.width.saturating_sub(4).min(100);
-    let inside = usize::from(width.saturating_sub(5));
-    let why = why(question);
-    let cards: u16 = question.choices.iter().map(|choice| card_height(choice, inside)).sum();
-    let head = ui::wrap(&question.question, inside).count() + ui::wrap(&why, inside).count() + 2;
-    let height = cards + u16::try_from(head).unwrap_or(u16::MAX).saturating_add(5);
-    let note = format!("asked {} ago", world.now.ago(&question.asked_at));
-    let mut rest = panel(world, buf, area, (width, height), "A question for you", &note);
-    let take = |rest: &mut Rect, lines: u16| {
-        let lines = lines.min(rest.height);
-        rest.y += lines;
-        rest.height -= lines;
-    };
-    let status = Rect { y: rest.bottom().saturating_sub(1), height: rest.height.min(1), ..rest };
-    rest.height = rest.height.saturating_sub(2);
-    // The choices come first where room is short: what is decided on must be readable.
-    let spare = rest.height.saturating_sub(cards.min(rest.height.saturating_sub(2)));
-    let used =
-        words(world, buf, Rect { height: spare.min(rest.height), ..rest }, Role::Strong, &question.question);
-    take(&mut rest, used);
-    let left = spare.saturating_sub(used);
-    if left > 1 {
-        let used = words(world, buf, Rect { height: (left - 1).min(rest.height), ..rest }, Role::Muted, &why);
-        take(&mut rest, used + 1);
-    } else if left == 1 {
-        take(&mut rest, 1);
+    let lines = page(&picker.question, usize::from(width.saturating_sub(5)));
+    let room = usize::from(area.height.saturating_sub(FRAME)).min(lines.len());
+    (width, room, lines)
+}
+
+/// Lines of the modal that are not the page: margins, title, status.
+const FRAME: u16 = 6;
+
+fn page(question: &ClarificationView, inside: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    lines.extend(ui::wrap(&question.question, inside).map(|line| Line::Text(Role::Strong, line)));
+    lines.extend(ui::wrap(&why(question), inside).map(|line| Line::Text(Role::Muted, line)));
+    for (at, choice) in question.choices.iter().enumerate() {
+        lines.push(Line::Gap);
+        let wrapped = |text: &str| ui::wrap(text, inside.saturating_sub(5)).collect::<Vec<_>>();
+        lines.extend(wrapped(&choice.label).into_iter().map(|line| Line::Card(at, Role::Strong, line)));
+        lines.extend(wrapped(&choice.consequence).into_iter().map(|line| Line::Card(at, Role::Text, line)));
+        let ends = choice.run_effect != "resume" || choice.authority_effect == "requires_new_run";
+        let effects = format!("{}; {}", authority(choice), effect(choice, question.resume_phase.as_deref()));
+        let role = if ends { Role::Warn } else { Role::Muted };
+        lines.extend(wrapped(&effects).into_iter().map(|line| Line::Card(at, role, line)));
     }
-    let first = first_card(picker, inside, rest.height);
-    for (at, choice) in question.choices.iter().enumerate().skip(first) {
-        let height = card_height(choice, inside).min(rest.height);
-        if height == 0 {
-            break;
-        }
-        let place = Rect { height, ..rest };
-        hits.add(place, Hit::Choice(at));
-        card(picker, at, choice, world, buf, place);
-        take(&mut rest, height);
-    }
-    bottom(picker, world, buf, status);
+    lines
 }
 
 fn why(question: &ClarificationView) -> String {
@@ -194,55 +219,57 @@ fn why(question: &ClarificationView) -> String {
     format!("{reason} {}\nStopped at: {}.{inspected}", question.divergence, question.blocked_boundary)
 }
 
-/// The first card that is shown, so that the chosen one is seen whole.
-fn first_card(picker: &Clarification, inside: usize, room: u16) -> usize {
-    let chosen = picker.chosen.unwrap_or(0);
-    let heights: Vec<u16> =
-        picker.question.choices.iter().map(|choice| card_height(choice, inside)).collect();
-    (0..=chosen).find(|first| heights[*first..=chosen].iter().sum::<u16>() <= room).unwrap_or(chosen)
+/// First and last line of a card.
+fn card(lines: &[Line], choice: usize) -> (usize, usize) {
+    let is_of = |line: &Line| matches!(line, Line::Card(at, ..) if *at == choice);
+    let first = lines.iter().position(is_of).unwrap_or(0);
+    (first, lines.iter().rposition(is_of).unwrap_or(first))
 }
 
-fn card_height(choice: &ChoiceView, inside: usize) -> u16 {
-    let body = ui::wrap(&choice.consequence, inside.saturating_sub(5)).count();
-    u16::try_from(body).unwrap_or(u16::MAX).saturating_add(3)
+/// Draws the picker.
+pub fn draw(picker: &Clarification, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
+    let (width, room, lines) = geometry(picker, area);
+    let height = u16::try_from(room).unwrap_or(u16::MAX).saturating_add(FRAME);
+    let note = format!("asked {} ago", world.now.ago(&picker.question.asked_at));
+    let rest = panel(world, buf, area, (width, height), "A question for you", &note);
+    let body = Rect { height: rest.height.saturating_sub(2), ..rest };
+    let window = picker.scroll.window(lines.len(), usize::from(body.height));
+    let mut numbered = None;
+    for (y, at) in (body.y..).zip(window.clone()) {
+        let first = matches!(&lines[at], Line::Card(choice, ..) if card(&lines, *choice).0 == at);
+        draw_line(picker, &lines[at], first, world, buf, Rect { y, height: 1, ..body });
+        if let Line::Card(choice, ..) = &lines[at] {
+            hits.add(Rect { y, height: 1, ..body }, Hit::Choice(*choice));
+            numbered = Some(*choice);
+        }
+    }
+    if window.end < lines.len() {
+        let more = picker.question.choices.len() - numbered.map_or(0, |choice| choice + 1);
+        let words = if more > 0 { format!("{more} more below") } else { "more below".to_owned() };
+        let mut row = Row::new(world.paint(), body.width).on(Role::Panel);
+        row.right(Role::Faint, &words).draw(buf, body.x, body.bottom());
+    }
+    parts::scroll_bar(buf, world, Rect { width: body.width + 2, ..body }, window.start, lines.len());
+    bottom(picker, world, buf, Rect { y: body.bottom() + 1, height: 1, ..rest });
 }
 
-fn card(picker: &Clarification, at: usize, choice: &ChoiceView, world: &World, buf: &mut Buffer, area: Rect) {
-    let chosen = picker.chosen == Some(at);
-    let ground = if chosen { Role::Selection } else { Role::Panel };
-    let height = area.height.saturating_sub(1).max(1);
-    if chosen {
-        ui::fill(buf, Rect { height, ..area }, &world.theme, ground);
+fn draw_line(picker: &Clarification, line: &Line, first: bool, world: &World, buf: &mut Buffer, area: Rect) {
+    let mut row = Row::new(world.paint(), area.width);
+    match line {
+        Line::Gap => return,
+        Line::Text(role, words) => {
+            row = row.on(Role::Panel);
+            row.put(*role, words);
+        }
+        Line::Card(choice, role, words) => {
+            let chosen = picker.chosen == Some(*choice);
+            row = row.on(if chosen { Role::Selection } else { Role::Panel });
+            row.put(Role::Accent, if chosen { world.glyphs.edge } else { " " }).gap(1);
+            let number = if first { (choice + 1).to_string() } else { String::new() };
+            row.cell(if chosen { Role::Accent } else { Role::Muted }, &number, 3).put(*role, words);
+        }
     }
-    let row = |edge: &str| {
-        let mut row = Row::new(world.paint(), area.width).on(ground);
-        row.put(Role::Accent, if chosen { world.glyphs.edge } else { " " }).gap(1).put(Role::Key, edge);
-        row
-    };
-    let mut lines = Vec::new();
-    let mut head = Row::new(world.paint(), area.width).on(ground);
-    head.put(Role::Accent, if chosen { world.glyphs.edge } else { " " }).gap(1);
-    head.put(if chosen { Role::Accent } else { Role::Faint }, &(at + 1).to_string()).gap(2);
-    head.put(Role::Strong, &choice.label);
-    lines.push(head);
-    for line in ui::wrap(&choice.consequence, usize::from(area.width.saturating_sub(5))) {
-        let mut row = row("");
-        row.gap(3).put(Role::Text, &line);
-        lines.push(row);
-    }
-    let mut tail = row("");
-    let ends = choice.run_effect != "resume";
-    let more = choice.authority_effect == "requires_new_run";
-    tail.gap(3).put(if more { Role::Warn } else { Role::Muted }, authority(choice));
-    tail.put(Role::Faint, &format!(" {} ", world.glyphs.dot));
-    tail.put(
-        if ends { Role::Warn } else { Role::Muted },
-        &effect(choice, picker.question.resume_phase.as_deref()),
-    );
-    lines.push(tail);
-    for (y, row) in (area.y..area.y + height).zip(&mut lines) {
-        row.draw(buf, area.x, y);
-    }
+    row.draw(buf, area.x, area.y);
 }
 
 fn bottom(picker: &Clarification, world: &World, buf: &mut Buffer, area: Rect) {

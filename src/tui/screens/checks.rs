@@ -16,6 +16,9 @@ use crate::tui::view::{Hit, Hits};
 use crate::tui::world::{Breadth, Out, World};
 use crate::tui::{parts, time};
 
+/// Milliseconds between two looks at a log that is being written.
+pub const LOG_EVERY: u64 = 1000;
+
 /// State of the checks tab.
 #[derive(Default)]
 pub struct Checks {
@@ -66,10 +69,16 @@ impl Checks {
         true
     }
 
+    /// Whether the selected check still runs.
+    #[must_use]
+    pub fn is_running(&self, detail: &RunDetail) -> bool {
+        checks(detail).get(self.cursor.selected).is_some_and(|check| check.status == "RUNNING")
+    }
+
     /// Asks for the selected check's log, window by window while there is more.
     pub fn want(&mut self, key: &RunKey, world: &mut World, out: &mut Out) {
         let Some(detail) = world.detail_of(key) else { return };
-        let running = checks(detail).get(self.cursor.selected).is_some_and(|check| check.status == "RUNNING");
+        let running = self.is_running(detail);
         let wanted = checks(detail).get(self.cursor.selected).and_then(|check| check.log.clone());
         let Some(artifact) = wanted else {
             world.log = None;
@@ -79,8 +88,10 @@ impl Checks {
             Some(log) if log.artifact == artifact => log,
             slot => slot.insert(LogSlot::new(&artifact)),
         };
-        let fresh = log.next == 0 && log.total == 0 && !log.loading;
-        if !log.loading && (fresh || log.has_more() || (running && log.total == u64::MAX)) {
+        // A log that is being written is asked for again now and then; one that is whole is not.
+        let again = log.asked_at.is_none_or(|at| running && world.now.steady.saturating_sub(at) >= LOG_EVERY);
+        if !log.loading && (again || log.has_more()) {
+            log.asked_at = Some(world.now.steady);
             log.loading = true;
             out.send(Command::LoadLog { key: key.clone(), artifact, from: log.next });
         }

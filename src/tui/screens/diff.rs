@@ -6,10 +6,9 @@ mod tree;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use self::tree::Node;
 use crate::service::link::Command;
 use crate::service::snapshot::{PatchFile, RunKey};
-use crate::tui::diff::{At, Model};
+use crate::tui::diff::{At, Model, Node};
 use crate::tui::keymap::Action;
 use crate::tui::list::{Cursor, Motion};
 use crate::tui::msg::{Effect, Job};
@@ -227,8 +226,7 @@ pub fn draw(state: &DiffTab, world: &World, buf: &mut Buffer, area: Rect, hits: 
     let (left, right) = state.panes(world, area);
     let current = state.file(model);
     if let Some(left) = left {
-        let nodes = tree::nodes(model);
-        tree::draw(&nodes, current, model, world, buf, left, hits);
+        tree::draw(current, model, world, buf, left, hits);
         ui::vertical(buf, world.paint(), right.x - 1, area.y, area.bottom());
     }
     lines::draw(state, model, world, buf, right, hits);

@@ -256,6 +256,13 @@ impl RunView {
         self.records.body_came(ticket, id, body);
     }
 
+    /// Milliseconds until the screen wants to look at something again; none when it does not.
+    #[must_use]
+    pub fn next_look(&self, world: &World) -> Option<u64> {
+        let detail = world.detail_of(&self.key)?;
+        (self.tab == Tab::Checks && self.checks.is_running(detail)).then_some(checks::LOG_EVERY)
+    }
+
     /// Asks for what the screen needs in order to be drawn.
     pub fn want(&mut self, world: &mut World, out: &mut Out) {
         if let Some(page) = &mut self.page {
@@ -347,22 +354,34 @@ fn title(run: &RunView, world: &World, buf: &mut Buffer, area: Rect) {
 }
 
 fn tabs(run: &RunView, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
-    let mut row = Row::new(world.paint(), area.width);
-    row.gap(1);
     let y = area.y + 1;
-    let full: usize = TABS.iter().map(|(_, name)| name.len() + 4).sum();
-    for (at, (tab, name)) in TABS.iter().enumerate() {
+    ui::horizontal(buf, world.paint(), area.x, y + 1, area.width);
+    let room = usize::from(area.width) - 2;
+    let numbers = TABS.iter().map(|(_, name)| name.len() + 4).sum::<usize>() <= room;
+    let wide = |name: &str| name.len() + if numbers { 4 } else { 2 };
+    let current = TABS.iter().position(|(tab, _)| *tab == run.tab).unwrap_or(0);
+    // The first tab shown is as far left as lets the current one be seen.
+    let fits =
+        |first: &usize| TABS[*first..=current].iter().map(|(_, name)| wide(name)).sum::<usize>() <= room - 2;
+    let first = (0..=current).find(fits).unwrap_or(current);
+    let mut row = Row::new(world.paint(), area.width);
+    row.put(Role::Faint, if first > 0 { world.glyphs.more[0] } else { " " });
+    for (at, (tab, name)) in TABS.iter().enumerate().skip(first) {
+        if wide(name) > row.left() {
+            row.right(Role::Faint, world.glyphs.more[1]);
+            break;
+        }
         let x = area.x + area.width - u16::try_from(row.left()).unwrap_or(0);
-        let (number, role) =
-            if *tab == run.tab { (Role::Accent, Role::Heading) } else { (Role::Faint, Role::Muted) };
-        let name = if full <= usize::from(area.width) || *tab == run.tab { name } else { &name[..4] };
-        row.put(number, &(at + 1).to_string()).gap(1).put(role, name).gap(2);
-        let wide = u16::try_from(name.len() + 3).unwrap_or(0);
-        hits.add(Rect::new(x, y, wide, 1), Hit::Tab(*tab));
-        if *tab == run.tab {
-            ui::horizontal(buf, world.paint(), area.x, y + 1, area.width);
-            let mark = world.glyphs.full.repeat(name.len() + 2);
-            Row::new(world.paint(), wide).put(Role::Accent, &mark).draw(buf, x, y + 1);
+        let here = *tab == run.tab;
+        if numbers {
+            row.put(if here { Role::Accent } else { Role::Faint }, &(at + 1).to_string()).gap(1);
+        }
+        row.put(if here { Role::Heading } else { Role::Muted }, name).gap(2);
+        let columns = u16::try_from(wide(name) - 2).unwrap_or(0);
+        hits.add(Rect::new(x, y, columns, 1), Hit::Tab(*tab));
+        if here {
+            let mark = world.glyphs.full.repeat(usize::from(columns));
+            Row::new(world.paint(), columns).put(Role::Accent, &mark).draw(buf, x, y + 1);
         }
     }
     row.draw(buf, area.x, y);

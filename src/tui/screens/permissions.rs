@@ -18,12 +18,17 @@ const EFFECTIVE: usize = 6;
 const NAME: u16 = 19;
 
 /// State of the permissions tab: the cursor's cell, and whether the keys go to the decisions.
-#[derive(Default)]
 pub struct Permissions {
     row: usize,
     column: usize,
     decisions: Cursor,
     in_decisions: bool,
+}
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Permissions { row: 0, column: EFFECTIVE, decisions: Cursor::default(), in_decisions: false }
+    }
 }
 
 impl Permissions {
@@ -157,9 +162,9 @@ fn face(
 ) -> (Role, &'static str, String) {
     let closes = row.closed_by == Some(column);
     match cell.rule {
-        CellRule::Closes if column == EFFECTIVE => (Role::Faint, world.glyphs.empty, "closed".to_owned()),
-        CellRule::Closes if closes => (Role::Bad, world.glyphs.fail, "closes".to_owned()),
-        CellRule::Closes => (Role::Faint, world.glyphs.empty, "closed".to_owned()),
+        CellRule::Closes if column == EFFECTIVE => (Role::Faint, world.glyphs.empty, "shut".to_owned()),
+        CellRule::Closes if closes => (Role::Bad, world.glyphs.fail, "shuts".to_owned()),
+        CellRule::Closes => (Role::Faint, world.glyphs.empty, "shut".to_owned()),
         CellRule::Silent => (Role::Faint, world.glyphs.dot, String::new()),
         CellRule::Allows => {
             let words = match cell.scopes.as_slice() {

@@ -1,4 +1,7 @@
 //! Draws the approval page: verdict and reasons, checklist, acknowledgements, what will be made, comment, decisions.
+//!
+//! The page is laid out as lines first; what does not fit slides with the selected line, so nothing is ever cut off
+//! for good.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,11 +10,24 @@ use ratatui::widgets::Widget;
 use super::{Approval, Line, short_digest};
 use crate::service::snapshot::{ApprovalView, ItemState};
 use crate::tui::keymap::Action;
+use crate::tui::list::Cursor;
 use crate::tui::parts;
 use crate::tui::theme::Role;
 use crate::tui::ui::{self, Row};
 use crate::tui::view::{Hit, Hits};
 use crate::tui::world::{Breadth, World};
+
+/// One line of the page.
+enum Entry {
+    Blank,
+    Heading(&'static str, &'static str),
+    /// A sign and words; a line that goes on has no sign.
+    Words(Role, Option<(Role, &'static str)>, String),
+    /// A name and a value.
+    Fact(&'static str, String),
+    /// A line of the list: its index, which row of it, and its words.
+    Item(usize, usize, String),
+}
 
 /// Draws the page.
 pub fn draw(page: &Approval, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
@@ -20,119 +36,93 @@ pub fn draw(page: &Approval, world: &World, buf: &mut Buffer, area: Rect, hits: 
         ui::paragraph(buf, world.paint(), inner, Role::Muted, "\nReading the verdict …");
         return;
     };
-    let decisions_height = 3;
-    let decisions_area = Rect { y: inner.bottom() - decisions_height, height: decisions_height, ..inner };
-    let body = Rect { height: inner.height - decisions_height, ..inner };
-    if page.editing && world.breadth() == Breadth::Narrow {
-        comment(page, world, buf, body);
-    } else if world.breadth() == Breadth::Narrow {
-        let mut rest = body;
-        verdict(page, view, world, buf, &mut rest);
-        list(page, view, world, buf, &mut rest, hits);
-        made(view, world, buf, &mut rest);
+    let buttons = if inner.width < 76 { 4 } else { 3 };
+    let bottom = Rect { y: inner.bottom() - buttons, height: buttons, ..inner };
+    let body = Rect { height: inner.height - buttons, ..inner };
+    if world.breadth() == Breadth::Narrow {
+        if page.editing {
+            comment(page, world, buf, body);
+        } else {
+            let mut entries = left(page, view, world, body.width);
+            entries.push(Entry::Blank);
+            entries.extend(made(view, body.width));
+            column(page, view, &entries, world, buf, body, hits);
+        }
     } else {
-        let left = body.width * 11 / 20;
-        let mut first = Rect { width: left, ..body };
-        let mut second = Rect { x: body.x + left + 3, width: body.width - left - 3, ..body };
+        let half = body.width * 11 / 20;
+        let first = Rect { width: half, ..body };
+        let mut second = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
         ui::vertical(buf, world.paint(), second.x - 2, body.y, body.bottom());
-        verdict(page, view, world, buf, &mut first);
-        list(page, view, world, buf, &mut first, hits);
-        made(view, world, buf, &mut second);
+        column(page, view, &left(page, view, world, first.width), world, buf, first, hits);
+        let entries = made(view, second.width);
+        let height = u16::try_from(entries.len() + 1).unwrap_or(u16::MAX).min(second.height);
+        column(page, view, &entries, world, buf, Rect { height, ..second }, hits);
+        second.y += height;
+        second.height -= height;
         comment(page, world, buf, second);
     }
-    decisions(page, view, world, buf, decisions_area);
+    decisions(page, view, world, buf, bottom);
 }
 
-fn take(rest: &mut Rect, lines: u16) {
-    let lines = lines.min(rest.height);
-    rest.y += lines;
-    rest.height -= lines;
+/// Wrapped words with a sign before the first line.
+fn words(out: &mut Vec<Entry>, width: u16, role: Role, sign: Option<(Role, &'static str)>, content: &str) {
+    let room = usize::from(width).saturating_sub(if sign.is_some() { 2 } else { 0 });
+    for (at, line) in ui::wrap(content, room).enumerate() {
+        let sign = sign.map(|(role, sign)| (role, if at == 0 { sign } else { " " }));
+        out.push(Entry::Words(role, sign, line));
+    }
 }
 
-fn put(buf: &mut Buffer, world: &World, rest: &mut Rect, role: Role, words: &str) {
-    let used = ui::paragraph(buf, world.paint(), *rest, role, words);
-    take(rest, used);
-}
-
-fn verdict(page: &Approval, view: &ApprovalView, world: &World, buf: &mut Buffer, rest: &mut Rect) {
+/// Verdict, reasons, checklist, acknowledgements.
+fn left(page: &Approval, view: &ApprovalView, world: &World, width: u16) -> Vec<Entry> {
+    let mut out = Vec::new();
     let role = parts::status_role(&view.status);
-    let mut row = Row::new(world.paint(), rest.width);
-    row.put(role, parts::status_sign(&view.status, world)).gap(1);
-    row.put(role, &parts::status(&view.status)).put(Role::Muted, ": ");
-    row.put(Role::Text, &parts::status(&view.eligibility));
-    row.draw(buf, rest.x, rest.y);
-    take(rest, 1);
+    let verdict = format!("{}: {}", parts::status(&view.status), parts::status(&view.eligibility));
+    words(&mut out, width, role, Some((role, parts::status_sign(&view.status, world))), &verdict);
     if let Some(dead) = page.dead(view) {
         let key = world.keymap.key(Action::Reload);
-        put(buf, world, rest, Role::Bad, &format!("{dead} Press {key} to look at it as it is now."));
+        words(&mut out, width, Role::Bad, None, &format!("{dead} {key} shows it as it is now."));
     }
     if let Some(stale) = &view.stale {
-        put(buf, world, rest, Role::Warn, &format!("The approval given before no longer holds: {stale}"));
+        words(
+            &mut out,
+            width,
+            Role::Warn,
+            None,
+            &format!("The approval given before no longer holds: {stale}"),
+        );
     }
     if let Some(decision) = &view.decision {
         let note = view.decision_note.as_deref().unwrap_or_default();
-        put(buf, world, rest, Role::Badge, &format!("{}: {note}", parts::status(decision)));
+        words(&mut out, width, Role::Badge, None, &format!("{}: {note}", parts::status(decision)));
     }
     if let Some(publication) = &view.publication {
-        put(buf, world, rest, Role::Badge, publication);
+        words(&mut out, width, Role::Badge, None, publication);
     }
     for reason in view.reasons.iter().filter(|reason| !reason.acknowledge) {
-        if rest.height == 0 {
-            return;
-        }
-        Row::new(world.paint(), 1).put(Role::Faint, world.glyphs.dot).draw(buf, rest.x, rest.y);
-        let area = Rect { x: rest.x + 2, width: rest.width.saturating_sub(2), ..*rest };
-        let used = ui::paragraph(buf, world.paint(), area, Role::Muted, &reason.text);
-        take(rest, used);
+        words(&mut out, width, Role::Muted, Some((Role::Faint, world.glyphs.dot)), &reason.text);
     }
-    if world.size.1 >= 30 {
-        take(rest, 1);
-    }
-}
-
-fn list(
-    page: &Approval,
-    view: &ApprovalView,
-    world: &World,
-    buf: &mut Buffer,
-    rest: &mut Rect,
-    hits: &mut Hits,
-) {
+    out.push(Entry::Blank);
+    out.push(Entry::Heading("Checklist", ""));
     let lines = page.lines(view, world);
-    parts::heading(buf, world, *rest, "Checklist", "");
-    take(rest, 1);
     let reasons = lines.iter().position(|line| matches!(line, Line::Reason(_)));
-    let extra = usize::from(reasons.is_some());
-    // The window slides so that the selected line is seen; the commit keeps three lines under it.
-    let keep = if world.breadth() == Breadth::Narrow { 4 } else { 0 };
-    let room = usize::from(rest.height.saturating_sub(keep)).saturating_sub(extra).max(2);
-    let cursor = crate::tui::list::Cursor { selected: page.selected, offset: 0 };
-    for at in cursor.window(lines.len(), room) {
-        if rest.height == 0 {
-            return;
-        }
+    for (at, line) in lines.iter().enumerate() {
         if Some(at) == reasons {
-            parts::heading(buf, world, *rest, "Acknowledge", "one by one, before you can approve");
-            take(rest, 1);
+            out.push(Entry::Blank);
+            out.push(Entry::Heading("Acknowledge", "one by one, before you can approve"));
         }
-        hits.add(Rect { height: rest.height.min(1), ..*rest }, Hit::Line(at));
-        let used = line(page, view, &lines[at], at == page.selected, world, buf, *rest);
-        take(rest, used);
+        let (_, name, detail) = about(line, view);
+        let room = usize::from(width).saturating_sub(indent(line, view, &name));
+        for (part, content) in ui::wrap(&detail, room.max(8)).enumerate() {
+            out.push(Entry::Item(at, part, content));
+        }
     }
-    take(rest, 1);
+    out
 }
 
-fn line(
-    page: &Approval,
-    view: &ApprovalView,
-    line: &Line,
-    selected: bool,
-    world: &World,
-    buf: &mut Buffer,
-    area: Rect,
-) -> u16 {
-    let glyphs = world.glyphs;
-    let (state, name, detail) = match line {
+/// State, name and words of a line of the list.
+fn about(line: &Line, view: &ApprovalView) -> (ItemState, String, String) {
+    match line {
         Line::Item(at) => {
             let item = &view.checklist[*at];
             (item.state, item.name.clone(), item.detail.clone())
@@ -142,70 +132,112 @@ fn line(
             (state, "Files viewed".to_owned(), format!("{viewed} of {all}"))
         }
         Line::Reason(at) => (ItemState::Warn, String::new(), view.reasons[*at].text.clone()),
+    }
+}
+
+/// Columns before the words of a line of the list.
+fn indent(line: &Line, view: &ApprovalView, name: &str) -> usize {
+    match (name.is_empty(), Approval::code(line, view).is_some()) {
+        (true, true) => 7,
+        (true, false) => 3,
+        (false, _) => 3 + 25,
+    }
+}
+
+fn made(view: &ApprovalView, width: u16) -> Vec<Entry> {
+    let mut out = vec![Entry::Heading("What will be made", "")];
+    let facts = [
+        ("branch", view.branch.clone()),
+        ("on", format!("{}, from {}", view.remote, short_digest(&view.base_commit))),
+        ("commit", view.commit_subject.clone()),
+        ("patch", short_digest(&view.patch_digest).to_owned()),
+    ];
+    for (name, value) in facts {
+        for (at, line) in ui::wrap(&value, usize::from(width.saturating_sub(8))).enumerate() {
+            out.push(Entry::Fact(if at == 0 { name } else { "" }, line));
+        }
+    }
+    out
+}
+
+/// Draws lines; the window slides with the selected one.
+fn column(
+    page: &Approval,
+    view: &ApprovalView,
+    entries: &[Entry],
+    world: &World,
+    buf: &mut Buffer,
+    area: Rect,
+    hits: &mut Hits,
+) {
+    let lines = page.lines(view, world);
+    let of = |entry: &Entry| matches!(entry, Entry::Item(at, ..) if *at == page.selected);
+    let seen = match entries.iter().rposition(of) {
+        // The last line of the list brings what stands under it along, the first what stands above.
+        Some(_) if page.selected + 1 == lines.len() => entries.len() - 1,
+        Some(_) if page.selected == 0 => 0,
+        Some(at) => at,
+        None => 0,
     };
+    let window = Cursor { selected: seen, offset: 0 }.window(entries.len(), usize::from(area.height));
+    let first = window.start;
+    for (y, entry) in (area.y..).zip(&entries[window]) {
+        let mut row = Row::new(world.paint(), area.width);
+        match entry {
+            Entry::Blank => continue,
+            Entry::Heading(words, note) => _ = row.put(Role::Heading, words).gap(2).put(Role::Faint, note),
+            Entry::Words(role, sign, words) => {
+                if let Some((look, sign)) = sign {
+                    row.put(*look, sign).gap(1);
+                }
+                row.put(*role, words);
+            }
+            Entry::Fact(name, value) => _ = row.cell(Role::Faint, name, 8).put(Role::Text, value),
+            Entry::Item(at, part, words) => {
+                hits.add(Rect { y, height: 1, ..area }, Hit::Line(*at));
+                row = item(page, view, (&lines[*at], *part, words), *at == page.selected, world, area.width);
+            }
+        }
+        row.draw(buf, area.x, y);
+    }
+    parts::scroll_bar(buf, world, Rect { width: area.width + 1, ..area }, first, entries.len());
+}
+
+fn item<'a>(
+    page: &Approval,
+    view: &ApprovalView,
+    (line, part, words): (&Line, usize, &str),
+    selected: bool,
+    world: &'a World,
+    width: u16,
+) -> Row<'a> {
+    let (state, name, _) = about(line, view);
     let role = match state {
         ItemState::Pass => Role::Good,
         ItemState::Warn => Role::Warn,
         ItemState::Fail => Role::Bad,
         ItemState::Info => Role::Faint,
     };
-    let mut row = Row::new(world.paint(), area.width);
+    let mut row = Row::new(world.paint(), width);
     if selected {
         row = row.on(Role::Selection);
     }
-    row.put(Role::Accent, if selected { glyphs.pointer } else { " " });
-    row.put(role, glyphs.item(state)).gap(1);
-    let box_wanted = Approval::code(line, view).is_some();
-    let done = page.is_acknowledged(line, view);
-    if box_wanted {
-        row.put(if done { Role::Good } else { Role::Warn }, if done { "[x]" } else { "[ ]" }).gap(1);
-    }
-    if !name.is_empty() {
-        row.cell(Role::Text, &name, if box_wanted { 20 } else { 24 }).gap(1);
-    }
-    // A long reason of the selected line is shown whole.
-    let room = row.left();
-    if selected && crate::text::width(&crate::text::visible(&detail)) > room && room > 10 {
-        let lines: Vec<String> = ui::wrap(&detail, room).collect();
-        let indent = usize::from(area.width) - room;
-        let mut used = 0;
-        for (at, content) in lines.iter().enumerate().take(usize::from(area.height)) {
-            let mut next = Row::new(world.paint(), area.width).on(Role::Selection);
-            next.gap(indent);
-            let row = if at == 0 { &mut row } else { &mut next };
-            row.put(Role::Text, content);
-            row.draw(buf, area.x, area.y + used);
-            used += 1;
+    row.put(Role::Accent, if selected { world.glyphs.pointer } else { " " });
+    if part == 0 {
+        row.put(role, world.glyphs.item(state)).gap(1);
+        let mut room = 24;
+        if Approval::code(line, view).is_some() {
+            let done = page.is_acknowledged(line, view);
+            row.put(if done { Role::Good } else { Role::Warn }, if done { "[x]" } else { "[ ]" }).gap(1);
+            room = 20;
         }
-        return used.max(1);
-    }
-    row.put(if state == ItemState::Pass { Role::Muted } else { Role::Text }, &detail);
-    row.draw(buf, area.x, area.y);
-    1
-}
-
-fn made(view: &ApprovalView, world: &World, buf: &mut Buffer, rest: &mut Rect) {
-    if rest.height == 0 {
-        return;
-    }
-    parts::heading(buf, world, *rest, "What will be made", "");
-    take(rest, 1);
-    let base = short_digest(&view.base_commit);
-    let facts = [
-        ("branch", format!("{} on {}, from {base}", view.branch, view.remote)),
-        ("commit", view.commit_subject.clone()),
-        ("patch", short_digest(&view.patch_digest).to_owned()),
-    ];
-    for (name, value) in facts {
-        if rest.height == 0 {
-            return;
+        if !name.is_empty() {
+            row.cell(Role::Text, &name, room).gap(1);
         }
-        let mut row = Row::new(world.paint(), rest.width);
-        row.cell(Role::Faint, name, 8).put(Role::Text, &value);
-        row.draw(buf, rest.x, rest.y);
-        take(rest, 1);
     }
-    take(rest, 1);
+    row.to(indent(line, view, &name));
+    row.put(if state == ItemState::Pass { Role::Muted } else { Role::Text }, words);
+    row
 }
 
 fn comment(page: &Approval, world: &World, buf: &mut Buffer, area: Rect) {
@@ -237,36 +269,39 @@ fn comment(page: &Approval, world: &World, buf: &mut Buffer, area: Rect) {
 fn decisions(page: &Approval, view: &ApprovalView, world: &World, buf: &mut Buffer, area: Rect) {
     ui::horizontal(buf, world.paint(), area.x, area.y, area.width);
     let obstacle = page.obstacle(view, world);
-    let mut row = Row::new(world.paint(), area.width);
-    let note = match (&page.sent, &obstacle) {
+    let (role, note) = match (&page.sent, &obstacle) {
         (Some(_), _) => (Role::Accent, "Sent; waiting for the answer …".to_owned()),
         (None, Some(words)) => (Role::Warn, format!("Cannot be approved: {words}")),
-        (None, None) => {
-            (Role::Good, "Ready: nothing stands in the way. Each decision asks once more.".to_owned())
-        }
+        (None, None) => (Role::Good, "Ready. Each decision asks once more.".to_owned()),
     };
-    row.put(note.0, &note.1);
-    row.draw(buf, area.x, area.y + 1);
-    let dead = page.dead(view).is_some() || page.sent.is_some();
+    Row::new(world.paint(), area.width).put(role, &note).draw(buf, area.x, area.y + 1);
+    let alive = page.dead(view).is_none() && page.sent.is_none();
+    let short = area.width < 96;
     let actions = [
-        (Action::ApproveAndPublish, "approve and publish", obstacle.is_none() && !dead),
-        (Action::ApproveOnly, "approve only", obstacle.is_none() && !dead),
-        (Action::RequestChanges, "request changes", !dead),
-        (Action::Reject, "reject", !dead),
+        (Action::ApproveAndPublish, if short { "approve+publish" } else { "approve and publish" }, true),
+        (Action::ApproveOnly, if short { "approve" } else { "approve only" }, true),
+        (Action::RequestChanges, if short { "changes" } else { "request changes" }, false),
+        (Action::Reject, "reject", false),
     ];
     let mut row = Row::new(world.paint(), area.width);
-    for (action, words, alive) in actions {
-        if view.eligibility == "NOT_ELIGIBLE"
-            && matches!(action, Action::ApproveAndPublish | Action::ApproveOnly)
-        {
+    let mut y = area.y + 2;
+    for (action, words, approves) in actions {
+        if approves && view.eligibility == "NOT_ELIGIBLE" {
             continue;
         }
         let key = world.keymap.key(action);
-        if alive {
+        if key.len() + words.len() + 3 > row.left() {
+            row.draw(buf, area.x, y);
+            row = Row::new(world.paint(), area.width);
+            y += 1;
+        }
+        if alive && (!approves || obstacle.is_none()) {
             row.put(Role::Accent, &key).gap(1).put(Role::Text, words).gap(2);
         } else {
             row.put(Role::Faint, &format!("({key} {words})")).gap(2);
         }
     }
-    row.draw(buf, area.x, area.y + 2);
+    if y < area.bottom() {
+        row.draw(buf, area.x, y);
+    }
 }

@@ -12,7 +12,7 @@ use crate::text;
 use crate::tui::diff::{At, Decor, Kind, Line, Model};
 use crate::tui::parts;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::ui::Row;
+use crate::tui::ui::{self, Row};
 use crate::tui::view::{Hit, Hits};
 use crate::tui::world::World;
 
@@ -73,7 +73,8 @@ fn draw_row(
             if state.side_by_side {
                 let (old, new) = entry.pairs[line];
                 let half = area.width / 2;
-                let left = Rect { width: half, ..area };
+                let left = Rect { width: half.saturating_sub(1), ..area };
+                ui::vertical(buf, world.paint(), area.x + half.saturating_sub(1), area.y, area.y + 1);
                 let right = Rect { x: area.x + half, width: area.width - half, ..area };
                 let side = |at: Option<usize>| at.map(|at| (at, &entry.lines[at]));
                 let look = Look { state, world, decor, digits };
