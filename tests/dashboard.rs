@@ -424,6 +424,23 @@ fn an_answer_about_something_else_is_dropped() {
 }
 
 #[test]
+fn an_artifact_is_read_when_it_came_and_a_damaged_one_is_not_shown() {
+    let mut stage = stage_of("artifacts", (100, 30));
+    stage.press("j j Enter");
+    let request = stage.sent.last().unwrap().clone();
+    let Command::LoadArtifact { key, id } = request.command else { panic!("{request:?}") };
+    assert_eq!(id, "artifact-3");
+    let body = || Arc::from(&br#"{"objective":"read \u001b[31m tiles"}"#[..]);
+    stage.reply(Reply::Artifact { request: 999, key: key.clone(), id: id.clone(), body: body() });
+    assert!(!text(&mut stage).contains("objective"), "an answer to something else is dropped");
+    stage.reply(Reply::Artifact { request: request.ticket, key, id, body: body() });
+    assert!(text(&mut stage).contains("\"objective\": \"read"));
+    let sent = stage.sent.len();
+    stage.press("Esc j Enter");
+    assert_eq!(stage.sent.len(), sent, "artifact-4 is damaged");
+}
+
+#[test]
 fn a_run_that_newly_needs_a_person_is_told_once() {
     let mut stage = stage_of("home", (80, 24));
     let mut rows = sample::rows();

@@ -310,7 +310,7 @@ fn reply_came(app: &mut App, reply: Reply, out: &mut Out) {
         }
         Reply::Artifact { request, id, body, .. } => {
             if let Some(run) = &mut app.run {
-                run.body_came(request, &id, &body);
+                run.body_came(request, &id, &body, out);
             }
         }
         Reply::Done { request, text } => {
@@ -339,7 +339,7 @@ fn offer_question(app: &mut App) {
         return;
     }
     let picker = layers::Clarification::new(run.key.clone(), question.clone());
-    app.open(Layer::Clarification(picker), true);
+    app.open(Layer::Clarification(Box::new(picker)), true);
 }
 
 /// Takes the picker away when its question was settled elsewhere, and says so.

@@ -163,7 +163,7 @@ pub enum ThemeError {
         colour: String,
     },
     /// No built-in theme of that name.
-    #[error("there is no theme `{0}`; built in are dark, light and mono")]
+    #[error("there is no theme `{0}`; built in are {list}", list = BUILT_IN.map(|(name, _)| name).join(", "))]
     UnknownTheme(String),
 }
 
@@ -208,9 +208,12 @@ struct Look {
 }
 
 /// The built-in themes by name.
-pub const BUILT_IN: [(&str, &str); 3] = [
+pub const BUILT_IN: [(&str, &str); 6] = [
     ("dark", include_str!("../../themes/dark.toml")),
     ("light", include_str!("../../themes/light.toml")),
+    ("high-contrast", include_str!("../../themes/high-contrast.toml")),
+    ("colour-blind", include_str!("../../themes/colour-blind.toml")),
+    ("plain", include_str!("../../themes/plain.toml")),
     ("mono", include_str!("../../themes/mono.toml")),
 ];
 
@@ -219,6 +222,7 @@ pub const BUILT_IN: [(&str, &str); 3] = [
 pub struct Theme {
     name: String,
     light: bool,
+    depth: Depth,
     styles: Vec<Style>,
 }
 
@@ -252,13 +256,20 @@ impl Theme {
             looks.insert(role, style(&file, look, depth)?);
         }
         let styles = Role::ALL.iter().map(|role| resolve(*role, &looks)).collect();
-        Ok(Theme { name: file.name, light: file.appearance.as_deref() == Some("light"), styles })
+        let light = file.appearance.as_deref() == Some("light");
+        Ok(Theme { name: file.name, light, depth, styles })
     }
 
     /// The theme's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The depth it was made for.
+    #[must_use]
+    pub fn depth(&self) -> Depth {
+        self.depth
     }
 
     /// Whether it is made for a light background.
@@ -395,7 +406,7 @@ mod tests {
     fn every_text_role_meets_wcag_aa_on_every_ground_it_stands_on() {
         let letters = Role::ALL.iter().filter(|role| !matches!(role, Role::Border | Role::Track));
         let grounds = [Role::Text, Role::Band, Role::Selection, Role::SelectionIdle, Role::Panel];
-        for name in ["dark", "light"] {
+        for name in ["dark", "light", "high-contrast", "colour-blind"] {
             let theme = Theme::built_in(name, Depth::True).unwrap();
             for role in letters.clone() {
                 let own = theme.style(*role);

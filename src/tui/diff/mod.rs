@@ -210,7 +210,7 @@ impl Model {
 
     /// The index for a layout.
     #[must_use]
-    pub fn index(&self, side_by_side: bool) -> &Index {
+    pub fn rows(&self, side_by_side: bool) -> &Index {
         if side_by_side { &self.paired } else { &self.unified }
     }
 }

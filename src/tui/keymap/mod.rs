@@ -79,6 +79,7 @@ impl Scope {
             Self::Trace => "trace",
             Self::Diff => "diff",
             Self::Checks => "checks",
+            Self::Artifacts => "artifacts",
             Self::Approval => "approval",
             Self::Clarification => "clarification",
             Self::Confirm => "confirm",

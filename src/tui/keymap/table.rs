@@ -22,6 +22,8 @@ pub enum Scope {
     Diff,
     /// The checks.
     Checks,
+    /// The artifacts.
+    Artifacts,
     /// The approval page.
     Approval,
     /// The clarification picker.
@@ -119,6 +121,9 @@ actions! {
     Checks {
         ReadLog "read_log" ["Enter"] "go to the log, or back to the checks" "log";
         FirstFailure "first_failure" ["e"] "go to the first failure" "failure";
+    }
+    Artifacts {
+        OpenBody "open_body" ["Enter"] "read the selected artifact" "read";
     }
     Approval {
         Acknowledge "acknowledge" ["Space"] "acknowledge the selected warning" "acknowledge";

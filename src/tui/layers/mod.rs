@@ -28,7 +28,7 @@ use super::world::{Go, Out, World};
 /// A modal.
 pub enum Layer {
     /// The picker of an answer.
-    Clarification(Clarification),
+    Clarification(Box<Clarification>),
     /// The second key of something that cannot be undone.
     Confirm(Confirm),
     /// A text to read: help, messages.

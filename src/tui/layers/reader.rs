@@ -74,6 +74,19 @@ impl Reader {
         Reader::new("Messages", entries)
     }
 
+    /// The body of an artifact: JSON laid out, anything else line by line.
+    #[must_use]
+    pub fn body(id: &str, body: &[u8]) -> Reader {
+        let laid_out = serde_json::from_slice::<serde_json::Value>(body)
+            .ok()
+            .and_then(|value| serde_json::to_string_pretty(&value).ok());
+        let content = laid_out.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+        let line = |right: &str| Entry { left: String::new(), right: right.to_owned(), heading: false };
+        let mut entries = vec![line(id)];
+        entries.extend(content.lines().map(line));
+        Reader::new("Artifact", entries)
+    }
+
     fn new(title: &'static str, entries: Vec<Entry>) -> Reader {
         let plain = entries.iter().filter(|entry| !entry.heading);
         let left = plain.map(|entry| text::width(&entry.left)).max().unwrap_or(0).min(24);
@@ -107,7 +120,10 @@ impl Reader {
             if entry.heading {
                 row.put(Role::Muted, &entry.left);
             } else {
-                row.cell(Role::Accent, &entry.left, self.left + 2).put(Role::Text, &entry.right);
+                if self.left > 0 {
+                    row.cell(Role::Accent, &entry.left, self.left + 2);
+                }
+                row.put(Role::Text, &entry.right);
             }
             row.draw(buf, rest.x, y);
         }
@@ -125,6 +141,7 @@ fn heading(scope: Scope) -> &'static str {
         Scope::Trace => "Timeline",
         Scope::Diff => "Diff",
         Scope::Checks => "Checks",
+        Scope::Artifacts => "Artifacts",
         Scope::Approval => "Approval",
         Scope::Clarification => "Question",
         Scope::Confirm => "Second key",

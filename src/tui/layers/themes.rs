@@ -23,7 +23,7 @@ impl ThemePicker {
     #[must_use]
     pub fn new(world: &World) -> ThemePicker {
         let before = world.theme.clone();
-        let depth = if before.style(Role::Text).fg.is_none() { Depth::Mono } else { Depth::True };
+        let depth = before.depth();
         let names: &[&str] = if depth == Depth::Mono { &["mono"] } else { &BUILT_IN.map(|(name, _)| name) };
         let themes: Vec<Theme> = names.iter().filter_map(|name| Theme::built_in(name, depth).ok()).collect();
         let selected = themes.iter().position(|theme| theme.name() == before.name()).unwrap_or(0);

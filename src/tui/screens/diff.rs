@@ -40,7 +40,7 @@ impl DiffTab {
             Motion::Left => self.across = self.across.saturating_sub(8),
             Motion::Right if !self.wrap => self.across += 8,
             _ => {
-                let len = model.index(self.side_by_side).len();
+                let len = model.rows(self.side_by_side).len();
                 let height = usize::from(self.panes(world, area).1.height);
                 self.cursor.step(motion, len, height);
             }
@@ -57,25 +57,25 @@ impl DiffTab {
 
     fn go_to(&mut self, row: usize, world: &World, area: Rect) {
         let Some(model) = model(world) else { return };
-        let len = model.index(self.side_by_side).len();
+        let len = model.rows(self.side_by_side).len();
         self.cursor.select(row, len, usize::from(self.panes(world, area).1.height));
     }
 
     /// Puts a row at the top of the window, or as near as the end allows.
-    fn to_top(&mut self, row: usize, world: &World, area: Rect) {
+    fn show_at_top(&mut self, row: usize, world: &World, area: Rect) {
         self.cursor.offset = row;
         self.go_to(row, world, area);
     }
 
     fn go_to_file(&mut self, file: usize, world: &World, area: Rect) {
         if let Some(model) = model(world) {
-            self.to_top(model.index(self.side_by_side).row_of(file), world, area);
+            self.show_at_top(model.rows(self.side_by_side).row_of(file), world, area);
         }
     }
 
     /// The file at the cursor.
     fn file(&self, model: &Model) -> usize {
-        model.index(self.side_by_side).at(self.cursor.selected).map_or(0, At::file)
+        model.rows(self.side_by_side).at(self.cursor.selected).map_or(0, At::file)
     }
 
     /// Does an action of this tab.
@@ -84,7 +84,7 @@ impl DiffTab {
         let Some(model) = world.diff.model.clone().and_then(Result::ok) else {
             return matches!(action, Action::NextHunk | Action::PreviousHunk | Action::ToggleViewed);
         };
-        let index = model.index(self.side_by_side);
+        let index = model.rows(self.side_by_side);
         let file = self.file(&model);
         match action {
             Action::NextHunk => match index.next_hunk(self.cursor.selected) {
@@ -152,7 +152,7 @@ impl DiffTab {
             self.cursor = Cursor::default();
         }
         let area = super::inner(crate::tui::view::body(world.size));
-        let index = model.index(self.side_by_side);
+        let index = model.rows(self.side_by_side);
         let window = self.cursor.window(index.len(), usize::from(self.panes(world, area).1.height));
         for row in window {
             let Some(At::Line(file, hunk, _)) = index.at(row) else { continue };

@@ -114,6 +114,7 @@ impl RunView {
             Tab::Diff => Some(Scope::Diff),
             Tab::Checks => Some(Scope::Checks),
             Tab::Trace => Some(Scope::Trace),
+            Tab::Artifacts => Some(Scope::Artifacts),
             _ => None,
         };
         tab.into_iter().chain([Scope::Run]).collect()
@@ -148,6 +149,7 @@ impl RunView {
                     Tab::Diff => self.diff.act(action, world, out),
                     Tab::Checks => self.checks.act(action, world, out),
                     Tab::Trace => self.trace.act(action, world, out),
+                    Tab::Artifacts => self.records.act(action, world, out),
                     _ => false,
                 };
             }
@@ -201,7 +203,7 @@ impl RunView {
             Some(question) => {
                 self.later.remove(&question.request_id);
                 let picker = super::layers::Clarification::new(self.key.clone(), question.clone());
-                out.go(Go::Open(Layer::Clarification(picker)));
+                out.go(Go::Open(Layer::Clarification(Box::new(picker))));
             }
             None => out.say("No question is open in this run"),
         }
@@ -252,8 +254,8 @@ impl RunView {
     }
 
     /// An artifact's body came.
-    pub fn body_came(&mut self, ticket: u64, id: &str, body: &[u8]) {
-        self.records.body_came(ticket, id, body);
+    pub fn body_came(&mut self, ticket: u64, id: &str, body: &[u8], out: &mut Out) {
+        self.records.body_came(ticket, id, body, out);
     }
 
     /// Milliseconds until the screen wants to look at something again; none when it does not.

@@ -4,11 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Tab;
+use crate::service::link::Command;
 use crate::service::snapshot::{ArtifactLine, AttemptView, MessageView, RunDetail};
+use crate::tui::keymap::Action;
+use crate::tui::layers::{Layer, Reader};
 use crate::tui::list::{Cursor, Motion, Scroll};
 use crate::tui::theme::Role;
 use crate::tui::ui::{self, Row};
-use crate::tui::world::World;
+use crate::tui::world::{Go, Out, World};
 use crate::tui::{parts, time};
 
 /// State of the record tabs.
@@ -17,6 +20,8 @@ pub struct Records {
     artifacts: Cursor,
     attempts: Scroll,
     session: Scroll,
+    /// Ticket of the body that was asked for.
+    wanted: Option<u64>,
 }
 
 impl Records {
@@ -31,8 +36,32 @@ impl Records {
         }
     }
 
-    /// A body came.
-    pub fn body_came(&mut self, _ticket: u64, _id: &str, _body: &[u8]) {}
+    /// Does an action of the artifacts.
+    pub fn act(&mut self, action: Action, world: &World, out: &mut Out) -> bool {
+        if action != Action::OpenBody {
+            return false;
+        }
+        let Some(detail) = &world.detail else { return true };
+        match detail.artifacts.get(self.artifacts.selected) {
+            Some(line) if line.fault.is_some() => {
+                out.say("The stored bytes cannot be trusted, so they are not shown");
+            }
+            Some(line) => {
+                let (key, id) = (detail.row.key.clone(), line.id.clone());
+                self.wanted = Some(out.send(Command::LoadArtifact { key, id }));
+            }
+            None => out.say("There is no artifact here"),
+        }
+        true
+    }
+
+    /// A body came; one that is no longer wanted is dropped.
+    pub fn body_came(&mut self, ticket: u64, id: &str, body: &[u8], out: &mut Out) {
+        if self.wanted == Some(ticket) {
+            self.wanted = None;
+            out.go(Go::Open(Layer::Reader(Reader::body(id, body))));
+        }
+    }
 }
 
 /// Draws the tab.

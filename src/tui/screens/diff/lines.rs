@@ -18,7 +18,7 @@ use crate::tui::world::World;
 
 /// Draws the window.
 pub fn draw(state: &DiffTab, model: &Model, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
-    let index = model.index(state.side_by_side);
+    let index = model.rows(state.side_by_side);
     let window = state.cursor.window(index.len(), usize::from(area.height));
     let first = window.start;
     let mut y = area.y;
