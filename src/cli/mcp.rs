@@ -41,7 +41,6 @@ pub(super) fn run(arguments: &McpArguments) -> Result<ExitCode, Failure> {
 
 fn start(schemas: Schemas) -> Result<(), String> {
     let settings = Settings::of_process(schemas)?;
-    say(&format!("serving {}", settings.repository_root.display()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     let outcome = runtime.block_on(serve(settings));

@@ -1,5 +1,6 @@
 //! The server: rmcp's handler over the line layer, with the store opened after the first answer.
 
+use super::diagnostics::say;
 use super::line::Lines;
 use super::{calls, prompt, tools};
 use crate::controller::Schemas;
@@ -9,10 +10,10 @@ use crate::service::views::Views;
 use crate::service::workflow::Workflow;
 use crate::store::Store;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListToolsResult,
-    PaginatedRequestParams, Prompt, PromptArgument, PromptMessage, ProtocolVersion, Role, ServerCapabilities,
-    ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptArgument,
+    PromptMessage, ProtocolVersion, Role, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -21,9 +22,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 /// How long grounding may take in all.
 const GROUNDING: Duration = Duration::from_secs(120);
+/// How often a host that asked for it hears that grounding goes on.
+const PROGRESS: Duration = Duration::from_secs(1);
+/// Calls that work at once; more wait for their turn.
+const CALLS: u16 = 32;
+/// How long the end waits for calls at work.
+const LAST_WORK: Duration = Duration::from_millis(300);
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
@@ -69,33 +77,34 @@ fn is_workspace(root: &Path, state_dir: &Path) -> bool {
 /// # Errors
 /// The store cannot be opened.
 pub async fn serve(settings: Settings) -> Result<(), String> {
-    let server = Server { settings, workflow: Arc::new(OnceLock::new()) };
+    let server = Server {
+        settings,
+        workflow: Arc::new(OnceLock::new()),
+        calls: Arc::new(Semaphore::new(usize::from(CALLS))),
+    };
     let transport = Lines::new(tokio::io::BufReader::new(tokio::io::stdin()), tokio::io::stdout());
     let running = rmcp::service::serve_directly(server.clone(), transport, None);
     // The store is opened now, beside the first answers, so that a failure ends the process at once.
-    let opening = {
-        let server = server.clone();
-        tokio::task::spawn_blocking(move || server.workflow().map(|_| ()))
+    let opening = async {
+        server.opened().await?;
+        say(&format!("serving {}", server.settings.repository_root.display()));
+        Ok::<(), String>(())
     };
     let stop = running.cancellation_token();
-    let ended = async {
-        // How the connection ended makes no difference: the store is closed all the same.
-        let _ = running.waiting().await;
-    };
+    // How the connection ended makes no difference: the store is closed all the same.
+    let ended = async { drop(running.waiting().await) };
     tokio::pin!(ended);
-    let mut outcome = Ok(());
-    tokio::select! {
-        () = &mut ended => {}
-        () = signalled() => stop.cancel(),
-        Ok(Err(error)) = opening => outcome = Err(error),
-    }
-    if outcome.is_ok() {
-        ended.await;
-    }
-    if let Some(Ok(workflow)) = server.workflow.get() {
-        // Nothing waits for the log to be emptied; a killed process leaves it as it is.
-        let _ = workflow.views().store().empty_log();
-    }
+    let outcome = tokio::select! {
+        // However short the connection was, a store that cannot be opened is told.
+        () = &mut ended => server.opened().await,
+        () = signalled() => {
+            stop.cancel();
+            ended.await;
+            Ok(())
+        }
+        Err(error) = opening => Err(error),
+    };
+    server.settle().await;
     outcome
 }
 
@@ -117,6 +126,8 @@ async fn signalled() {
 struct Server {
     settings: Settings,
     workflow: Arc<OnceLock<Result<Workflow, String>>>,
+    /// One permit for each call at work.
+    calls: Arc<Semaphore>,
 }
 
 impl Server {
@@ -128,6 +139,51 @@ impl Server {
             Ok(Workflow::new(views, self.settings.repository_root.clone(), self.settings.schemas))
         });
         opened.as_ref().map_err(Clone::clone)
+    }
+
+    /// Opens the store where the disk may be waited for, unless that was done.
+    async fn opened(&self) -> Result<(), String> {
+        let server = self.clone();
+        let opened = tokio::task::spawn_blocking(move || server.workflow().map(|_| ())).await;
+        opened.map_err(|error| error.to_string())?
+    }
+
+    /// Lets the transactions in progress end and folds in the ledger's log (`mcp.md` 14, 15). Hosts kill soon after
+    /// they ask, so nothing is waited for long.
+    async fn settle(&self) {
+        let idle = self.calls.acquire_many(u32::from(CALLS));
+        if tokio::time::timeout(LAST_WORK, idle).await.is_err() {
+            say("a call was still at work at the end");
+        }
+        if let Some(Ok(workflow)) = self.workflow.get()
+            && let Err(error) = workflow.views().store().empty_log()
+        {
+            say(&format!("the log of the ledger was not folded in: {error}"));
+        }
+    }
+
+    /// Does a call on a thread of its own, where it may wait for the disk.
+    async fn work(
+        &self,
+        request: CallToolRequestParams,
+        cancelled: Arc<AtomicBool>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let internal = |error: &dyn std::fmt::Display| ErrorData::internal_error(error.to_string(), None);
+        let permit = Arc::clone(&self.calls).acquire_owned().await.map_err(|error| internal(&error))?;
+        let server = self.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let given = request.arguments.unwrap_or_default();
+            let result = match server.workflow() {
+                Ok(workflow) => {
+                    let watch = Watch::new(Instant::now() + GROUNDING, Arc::clone(&cancelled));
+                    calls::call(&workflow.until(cancelled), &request.name, &given, watch)
+                }
+                Err(error) => super::answer::failure("storage_failure", &error, serde_json::Map::new()),
+            };
+            drop(permit);
+            result
+        });
+        done.await.map_err(|error| internal(&error))
     }
 }
 
@@ -173,21 +229,29 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let server = self.clone();
         let cancelled = Arc::new(AtomicBool::new(false));
-        let watch = Watch::new(Instant::now() + GROUNDING, Arc::clone(&cancelled));
-        let work = tokio::task::spawn_blocking(move || {
-            let given = request.arguments.unwrap_or_default();
-            match server.workflow() {
-                Ok(workflow) => calls::call(workflow, &request.name, &given, watch),
-                Err(error) => super::answer::failure("storage_failure", &error, serde_json::Map::new()),
-            }
-        });
-        tokio::select! {
-            done = work => done.map(Into::into).map_err(|error| ErrorData::internal_error(error.to_string(), None)),
-            () = context.ct.cancelled() => {
-                cancelled.store(true, Ordering::SeqCst);
-                Err(ErrorData::internal_error("cancelled", None))
+        let slow = request.name == "telic_ground_context";
+        let token = context.meta.get_progress_token().filter(|_| slow);
+        let work = self.work(request, Arc::clone(&cancelled));
+        tokio::pin!(work);
+        let mut ticks = tokio::time::interval(PROGRESS);
+        let mut told = 0.0;
+        loop {
+            tokio::select! {
+                done = &mut work => return done.map(Into::into),
+                () = context.ct.cancelled() => {
+                    cancelled.store(true, Ordering::SeqCst);
+                    return Err(ErrorData::internal_error("cancelled", None));
+                }
+                _ = ticks.tick(), if token.is_some() => {
+                    told += 1.0;
+                    if let Some(token) = token.clone() {
+                        let progress = ProgressNotificationParam::new(token, told)
+                            .with_message("selecting the sources of the run");
+                        // A host that does not listen gets its answer all the same.
+                        drop(context.peer.notify_progress(progress).await);
+                    }
+                }
             }
         }
     }

@@ -37,7 +37,7 @@ pub fn compact_schema(kind: Kind) -> Map<String, Value> {
 
 /// Says where a whole schema is, instead of writing it.
 fn elsewhere(words: &str, kind: Kind) -> Map<String, Value> {
-    let place = format!("{words}telic_get_artifact with artifact_id schema:{kind}");
+    let place = format!("{words}telic_get_artifact schema:{kind}");
     Map::from_iter([("type".to_owned(), json!("object")), ("description".to_owned(), json!(place))])
 }
 

@@ -8,9 +8,9 @@ use crate::protocol::{Kind, ReleaseAudit, WorkPlan};
 
 /// When a role stops, in the order of `controller.md` 5.4.
 pub(super) const STOP_CONDITIONS: [&str; 3] = [
-    "Keep to the mode the user chose and to the permissions granted here; what they do not give is refused.",
-    "Stop when a decision is the user's to make and its answers lead to materially different work; ask.",
-    "Hand in short rationale summaries and references to evidence, never hidden reasoning.",
+    "Keep to the mode and the permissions granted here.",
+    "Ask when a decision is the user's and its answers lead to different work.",
+    "Hand in short summaries and references, never hidden reasoning.",
 ];
 
 /// Why a run waits.
