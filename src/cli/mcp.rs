@@ -2,10 +2,8 @@
 
 use super::Failure;
 use crate::controller::Schemas;
-use crate::mcp::{Settings, serve};
-use crate::text::cut_units;
+use crate::mcp::{Settings, say, serve};
 use clap::{Args, ValueEnum};
-use std::io::Write as _;
 use std::process::ExitCode;
 
 /// Arguments of `telic mcp`.
@@ -47,11 +45,4 @@ fn start(schemas: Schemas) -> Result<(), String> {
     // A blocked read of the standard input must not hold the process.
     runtime.shutdown_background();
     outcome
-}
-
-/// One line of at most 800 characters on the error stream (`mcp.md` 1.2).
-fn say(text: &str) {
-    let line = text.split(['\r', '\n']).collect::<Vec<_>>().join(" ");
-    // A closed error stream is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "telic: {}", cut_units(&line, 800));
 }

@@ -141,6 +141,12 @@ fn check(input: &StartInput) -> Result<Grant, Refusal> {
         let message = format!("the request has {length} units, at most {REQUEST_LIMIT} are allowed");
         return Err(Refusal::new(Code::RequestTooLong, "C-ST-2", message).with("limit", REQUEST_LIMIT));
     }
+    // Grounding takes no more bytes than that: a longer request could never leave its first phase (`mcp.md` 14, 5).
+    let bytes = request.len();
+    if bytes > REQUEST_LIMIT {
+        let message = format!("the request has {bytes} bytes, at most {REQUEST_LIMIT} are allowed");
+        return Err(Refusal::new(Code::RequestTooLong, "C-ST-2", message).with("limit", REQUEST_LIMIT));
+    }
     require!(!is_blank(&input.host_name), HostNameEmpty, "C-ST-3", "the host name is blank");
 
     let host = sorted(&input.host_capabilities);

@@ -1,5 +1,6 @@
 //! Tool arguments: checked strictly, every fault named with its path, unknown names reported.
 
+use super::diagnostics::say;
 use crate::protocol::wire::{Fault, Reader, Wire};
 use crate::text::cut_units;
 use serde_json::{Map, Value};
@@ -58,8 +59,10 @@ impl<'a> Arguments<'a> {
         }
         let unknown =
             self.object.keys().filter(|name| !self.known.contains(&name.as_str()) && *name != "_meta");
-        Ok(unknown
+        let warnings: Vec<String> = unknown
             .map(|name| format!("the argument {:?} is unknown and was not used", cut_units(name, 64)))
-            .collect())
+            .collect();
+        warnings.iter().for_each(|warning| say(warning));
+        Ok(warnings)
     }
 }

@@ -1,5 +1,7 @@
 //! The nine tools as hosts see them: names, words, hints and plain schemas (`traps.md`, MCP).
 
+use super::calls::Submittable;
+use crate::protocol::{ActionCapability, IntentMode};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -28,34 +30,17 @@ struct Words {
     output: &'static [(&'static str, &'static str)],
 }
 
-const CAPABILITIES: [&str; 12] = [
-    "repository.read",
-    "repository.write",
-    "repository.delete",
-    "shell.inspect",
-    "shell.execute",
-    "runtime.inspect",
-    "runtime.restart",
-    "browser.inspect",
-    "browser.mutate",
-    "network.read",
-    "external.write",
-    "subagent.spawn",
-];
+fn capability_names() -> Vec<&'static str> {
+    ActionCapability::ALL.iter().map(|capability| capability.as_str()).collect()
+}
 
-const TYPES: [&str; 11] = [
-    "ClarificationRequest",
-    "ProblemFrame",
-    "ScenarioSpec",
-    "TaskContract",
-    "PromptReview",
-    "WorkPlan",
-    "WorkResult",
-    "QualityReview",
-    "ReleaseAudit",
-    "UserReport",
-    "Evidence",
-];
+fn mode_names() -> Vec<&'static str> {
+    IntentMode::ALL.iter().map(|mode| mode.as_str()).collect()
+}
+
+fn type_names() -> Vec<&'static str> {
+    Submittable::ALL.iter().map(|kind| kind.as_str()).collect()
+}
 
 fn id(description: &str) -> Value {
     json!({ "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]*$",
@@ -78,7 +63,7 @@ fn texts(most: u32, default: bool, description: &str) -> Value {
 
 fn capabilities(default: Option<Value>, description: &str) -> Value {
     let mut list = json!({ "type": "array", "maxItems": 256, "description": description,
-        "items": { "type": "string", "enum": CAPABILITIES } });
+        "items": { "type": "string", "enum": capability_names() } });
     if let Some(default) = default {
         list["default"] = default;
     }
@@ -104,7 +89,7 @@ fn starting() -> Words {
             "original_request": { "type": "string", "minLength": 1, "maxLength": 32_768,
                 "description": "The user's exact words" },
             "mode": { "type": "string",
-                "enum": ["report_only", "plan_only", "analyze_only", "fix_only", "analyze_and_fix"],
+                "enum": mode_names(),
                 "description": "What the user wants done" },
             "host_name": { "type": "string", "minLength": 1, "maxLength": 128, "default": "mcp-host",
                 "description": "The program you run in" },
@@ -157,7 +142,7 @@ fn submitting() -> Words {
             "run_id": id("The run"),
             "action_id": id("The id of the current next action"),
             "expected_run_version": version(),
-            "artifact_type": { "type": "string", "enum": TYPES, "description": "The type the action requires" },
+            "artifact_type": { "type": "string", "enum": type_names(), "description": "The type the action requires" },
             "body": { "type": "object", "description": "The artifact, as its schema says" },
             "body_json": { "type": "string", "minLength": 2, "maxLength": 2_097_152,
                 "description": "The artifact as JSON text, only where the host loses empty arrays" },

@@ -18,12 +18,16 @@ use crate::grounding::{self, Budget, GroundingInput, Watch};
 use crate::protocol::{ContextManifest, IntentMode, Kind, NextAction, UserMessage, Wire};
 use crate::store::{
     ArtifactRecord, Body, BudgetSnapshot, Change, Digest, EventRecord, NewArtifact as StoredArtifact,
-    NewEvent as StoredEvent, Op, Quota, RunRecord, SCHEMA_VERSION, Store, StoreError,
+    NewEvent as StoredEvent, Op, Quota, RunCursor, SCHEMA_VERSION, Store, StoreError,
 };
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Runs that are looked at together where those of one repository are listed.
+const PAGE: u32 = 100;
 
 /// The workflow of one repository in one store.
 #[derive(Clone, Debug)]
@@ -31,6 +35,7 @@ pub struct Workflow {
     views: Arc<Views>,
     root: PathBuf,
     schemas: Schemas,
+    cancelled: Arc<AtomicBool>,
 }
 
 /// What an accepted operation came to.
@@ -52,7 +57,13 @@ impl Workflow {
     /// The workflow of the repository with this canonical root.
     #[must_use]
     pub fn new(views: Arc<Views>, root: PathBuf, schemas: Schemas) -> Self {
-        Self { views, root, schemas }
+        Self { views, root, schemas, cancelled: Arc::default() }
+    }
+
+    /// The same workflow for one call: once the flag is true nothing is written any more (`mcp.md` 14, 9).
+    #[must_use]
+    pub fn until(&self, cancelled: Arc<AtomicBool>) -> Self {
+        Self { cancelled, ..self.clone() }
     }
 
     /// The canonical root of the repository.
@@ -214,23 +225,43 @@ impl Workflow {
         Ok(controller::next_action(view, policy.as_ref(), self.schemas)?)
     }
 
-    /// The newest runs, and those that cannot be read with the reason.
+    /// The newest runs of this repository, and what else there is to say: rows that cannot be read, and that runs of
+    /// other repositories were left out (`mcp.md` 14, 12).
     ///
     /// # Errors
     /// The ledger cannot be read.
     pub fn runs(&self, limit: u32) -> Result<(Vec<RunState>, Vec<String>), ServiceError> {
-        let listing = self.store().runs(limit)?;
-        let mut faults: Vec<String> =
-            listing.refused.iter().map(|(id, error)| format!("run {id}: {error}")).collect();
-        let read = |record: &RunRecord| match run_state(record) {
-            Ok(run) => Some(run),
-            Err(error) => {
-                faults.push(error.to_string());
-                None
+        let (mut runs, mut notes, mut foreign) = (Vec::new(), Vec::new(), 0_usize);
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut cursor = None;
+        loop {
+            let page = self.store().runs_after(cursor.as_ref(), PAGE.max(limit))?;
+            notes.extend(page.refused.iter().map(|(id, error)| format!("run {id}: {error}")));
+            for record in &page.items {
+                if runs.len() == wanted {
+                    break;
+                }
+                match run_state(record) {
+                    Ok(run) if self.owns(&run) => runs.push(run),
+                    Ok(_) => foreign += 1,
+                    Err(error) => notes.push(error.to_string()),
+                }
             }
-        };
-        let runs = listing.items.iter().filter_map(read).collect();
-        Ok((runs, faults))
+            cursor = page.items.last().map(RunCursor::of);
+            let read = page.items.len() + page.refused.len();
+            if runs.len() == wanted || cursor.is_none() || read < PAGE.max(limit) as usize {
+                break;
+            }
+        }
+        if foreign > 0 {
+            notes.push(format!("{foreign} runs of other repositories in this store are not listed"));
+        }
+        Ok((runs, notes))
+    }
+
+    /// Whether a run works on the repository of this workflow.
+    fn owns(&self, run: &RunState) -> bool {
+        std::path::Path::new(&run.repository_root) == self.root
     }
 
     /// The metadata of every artifact of a run, in ledger order.
@@ -268,7 +299,7 @@ impl Workflow {
     /// The view of a run of this repository; a run of another one is not changed from here (`mcp.md` 14, 12).
     pub fn own_view(&self, run_id: &str) -> Result<Arc<RunView>, ServiceError> {
         let view = self.views.view(run_id)?;
-        if std::path::Path::new(&view.run.repository_root) == self.root {
+        if self.owns(&view.run) {
             return Ok(view);
         }
         let message =
@@ -314,6 +345,10 @@ impl Workflow {
                 return Ok(answer);
             }
             _ => {}
+        }
+        if self.cancelled.load(Ordering::SeqCst) {
+            let message = "the call was cancelled; nothing was written";
+            return Err(ServiceError::invalid("cancelled", message));
         }
         let supports = matches!(accepted.effect, Effect::Support(_));
         let change = change_of(accepted)?;
