@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use support::{stage_of, still, text, world_of};
-use telic::service::link::{Command, Reply};
-use telic::service::snapshot::{ItemState, RunDetail, Snapshot};
+use telic::service::link::{Command, Reply, ToolCallDecision};
+use telic::service::snapshot::{ItemState, RunDetail, Snapshot, ToolCallAsk};
 use telic::tui::msg::{Effect, Msg};
 use telic::tui::render::stage;
 use telic::tui::stage::Stage;
@@ -99,6 +99,7 @@ fn later_is_no_answer_and_the_question_does_not_come_up_again_by_itself() {
     assert!(decisions(&stage).is_empty());
     assert!(!text(&mut stage).contains("A question for you"));
     detail(&mut stage, |detail| detail.row.sentence.push('!'));
+    assert!(!text(&mut stage).contains("A question for you"));
     stage.press("a");
     assert!(text(&mut stage).contains("A question for you"), "it can be opened again");
 }
@@ -144,6 +145,70 @@ fn an_answer_is_read_to_its_end_before_it_is_sent() {
         stage.press("PageDown Enter");
     }
     assert_eq!(decisions(&stage).len(), 1);
+}
+
+fn call(id: &str, exact: &str) -> ToolCallAsk {
+    ToolCallAsk {
+        id: id.into(),
+        tool: "telic_run_command".into(),
+        exact: exact.into(),
+        ..ToolCallAsk::default()
+    }
+}
+
+/// The run with two calls that wait, after the moment in which the modal is deaf.
+fn calls_wait(exact: &str) -> Stage {
+    let mut stage = stage_of("overview", (80, 24));
+    detail(&mut stage, |detail| {
+        detail.clarification = None;
+        detail.tool_calls = vec![call("call_1", exact), call("call_2", "cargo doc")];
+    });
+    stage.press("1 Ctrl-Y");
+    assert!(decisions(&stage).is_empty(), "the modal was deaf");
+    stage.wait(1000);
+    stage
+}
+
+#[test]
+fn a_tool_call_is_decided_by_a_choice_and_a_key_that_nobody_types() {
+    let mut stage = calls_wait("cargo fix");
+    stage.press("Ctrl-Y Enter 1 Enter y Space");
+    assert!(decisions(&stage).is_empty());
+    stage.press("Ctrl-Y Ctrl-Y");
+    assert!(matches!(
+        decisions(&stage)[..],
+        [Command::DecideToolCall { call, decision: ToolCallDecision::AllowOnce, .. }] if call == "call_1"
+    ));
+    detail(&mut stage, |detail| _ = detail.tool_calls.remove(0));
+    assert!(text(&mut stage).contains("cargo doc"), "the next call in the queue comes up");
+    stage.press("1 Ctrl-Y");
+    assert_eq!(decisions(&stage).len(), 1, "and is deaf at first");
+}
+
+#[test]
+fn a_long_call_is_read_to_its_end_before_it_is_allowed_and_its_odd_letters_are_named() {
+    let mut stage = calls_wait(&format!("{} && rm -rf / \u{202e}\u{430}", "x ".repeat(700)));
+    stage.press("1 Ctrl-Y");
+    assert!(decisions(&stage).is_empty());
+    for _ in 0..6 {
+        stage.press("PageDown");
+    }
+    let shown = text(&mut stage);
+    assert!(shown.contains("<U+202E>") && shown.contains("U+0430"), "{shown}");
+    stage.press("Ctrl-Y");
+    assert_eq!(decisions(&stage).len(), 1);
+}
+
+#[test]
+fn denying_and_cancelling_takes_the_key_twice_and_later_is_no_denial() {
+    let mut stage = calls_wait("cargo fix");
+    stage.press("4 Ctrl-Y");
+    assert!(decisions(&stage).is_empty());
+    stage.press("Ctrl-Y");
+    assert_eq!(decisions(&stage).len(), 1);
+    let mut stage = calls_wait("cargo fix");
+    stage.press("3 Esc");
+    assert!(decisions(&stage).is_empty());
 }
 
 /// The approval page with every warning acknowledged.

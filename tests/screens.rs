@@ -4,6 +4,8 @@ mod support;
 
 use ratatui::buffer::Buffer;
 use support::{stage_of, still};
+use telic::service::link::Reply;
+use telic::service::snapshot::ToolCallAsk;
 use telic::tui::render::stage;
 use telic::tui::stage::Stage;
 use telic::tui::{Format, SCREENS, render};
@@ -93,6 +95,22 @@ fn modals_in_use_look_as_they_did() {
     check("approval-needs-comment", &mut approval);
     approval.press("c not yet Esc Ctrl-X");
     check("approval-confirm", &mut approval);
+    let mut call = stage_of("overview", (80, 24));
+    let mut detail = (**call.app.world.detail.as_ref().unwrap()).clone();
+    detail.clarification = None;
+    detail.tool_calls = vec![ToolCallAsk {
+        id: "call_1".into(),
+        tool: "telic_run_command".into(),
+        exact: "cargo install --path tools/pri\u{441}es".into(),
+        asker: "executor at node fetch-prices".into(),
+        why: "shell.execute is on the ask list of the policy".into(),
+        effective: "shell.execute for: cargo test".into(),
+        since: telic::tui::sample::minutes_ago(3),
+    }];
+    call.reply(Reply::Detail(std::sync::Arc::new(detail)));
+    call.wait(500);
+    call.press("1");
+    check("tool-call", &mut call);
     let mut home = stage_of("home", (80, 24));
     home.press("/ tile");
     check("home-filtered", &mut home);

@@ -94,7 +94,9 @@ impl App {
     pub fn offers(&self, action: Action) -> bool {
         let detail = self.world.detail.as_ref();
         match action {
-            Action::Answer => detail.is_some_and(|detail| detail.clarification.is_some()),
+            Action::Answer => {
+                detail.is_some_and(|detail| detail.clarification.is_some() || !detail.tool_calls.is_empty())
+            }
             Action::OpenApproval => detail.is_some_and(|detail| detail.approval.is_some()),
             _ => true,
         }
@@ -194,6 +196,11 @@ fn travel(app: &mut App, go: Go, out: &mut Out) {
         }
         Go::Open(layer) => app.open(layer, false),
         Go::Close => _ = app.layers.pop(),
+        Go::Later(id) => {
+            if let Some(run) = &mut app.run {
+                run.later.insert(id);
+            }
+        }
         Go::Act(action) => act(app, action, out),
         Go::Confirmed(Action::Quit) => out.effects.push(Effect::Quit),
         Go::Confirmed(action) => {
@@ -323,26 +330,40 @@ fn reply_came(app: &mut App, reply: Reply, out: &mut Out) {
             if let Some(run) = &mut app.run {
                 run.settled(request, false);
             }
+            for open in &mut app.layers {
+                match &mut open.layer {
+                    Layer::ToolCall(modal) => modal.reopen(),
+                    Layer::Clarification(picker) => picker.reopen(),
+                    _ => {}
+                }
+            }
             out.say(format!("Not done: {text}"));
         }
         Reply::Notice { text, .. } => out.say(text),
     }
 }
 
-/// Opens the picker for a question that came up in the open run, unless the person left it for later.
+/// Opens the modal for a tool call or a question that came up in the open run, unless it was left for later.
 fn offer_question(app: &mut App) {
     let Some(run) = &app.run else { return };
     let Some(detail) = app.world.detail_of(&run.key) else { return };
-    let Some(question) = &detail.clarification else { return };
-    let asked = app.layers.iter().any(|open| matches!(open.layer, Layer::Clarification(_)));
-    if asked || run.later.contains(&question.request_id) || run.page.is_some() {
+    let asks = |open: &Opened| matches!(open.layer, Layer::Clarification(_) | Layer::ToolCall(_));
+    if run.page.is_some() || app.layers.iter().any(asks) {
         return;
     }
-    let picker = layers::Clarification::new(run.key.clone(), question.clone());
-    app.open(Layer::Clarification(Box::new(picker)), true);
+    if let Some(ask) = detail.tool_calls.iter().find(|ask| !run.later.contains(&ask.id)) {
+        let modal = layers::ToolCall::new(run.key.clone(), ask.clone());
+        app.open(Layer::ToolCall(Box::new(modal)), true);
+        return;
+    }
+    let Some(question) = &detail.clarification else { return };
+    if !run.later.contains(&question.request_id) {
+        let picker = layers::Clarification::new(run.key.clone(), question.clone());
+        app.open(Layer::Clarification(Box::new(picker)), true);
+    }
 }
 
-/// Takes the picker away when its question was settled elsewhere, and says so.
+/// Takes away a modal whose question or call was settled elsewhere, and says so.
 fn retire_question(app: &mut App, out: &mut Out) {
     let Some(detail) = &app.world.detail else { return };
     let open = detail.clarification.as_ref().map(|question| question.request_id.as_str());
@@ -352,10 +373,14 @@ fn retire_question(app: &mut App, out: &mut Out) {
             gone |= !picker.is_sent();
             false
         }
+        Layer::ToolCall(modal) if detail.tool_calls.iter().all(|ask| *ask != modal.ask) => {
+            gone |= !modal.is_sent();
+            false
+        }
         _ => true,
     });
     if gone {
-        out.say(format!("The question is no longer open: {}", detail.row.sentence));
+        out.say(format!("What was asked is no longer open: {}", detail.row.sentence));
     }
     for layer in &mut app.layers {
         if let (Layer::Clarification(picker), Some(question)) = (&mut layer.layer, &detail.clarification) {

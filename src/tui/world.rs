@@ -130,6 +130,8 @@ pub enum Go {
     Open(Layer),
     /// Take the top modal away.
     Close,
+    /// Do not bring this question or call up again by itself.
+    Later(String),
     /// Do the action a confirmation was asked for.
     Confirmed(super::keymap::Action),
     /// Do an action that the palette chose.

@@ -14,8 +14,8 @@ pub use table::{Action, Entry, Scope, TABLE};
 pub type KeyChanges = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
 /// The actions that decide an approval.
-const DECIDING: [Action; 4] =
-    [Action::ApproveAndPublish, Action::ApproveOnly, Action::RequestChanges, Action::Reject];
+const DECIDING: [Action; 5] =
+    [Action::ApproveAndPublish, Action::ApproveOnly, Action::RequestChanges, Action::Reject, Action::Decide];
 
 /// What is wrong with configured keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,6 +82,7 @@ impl Scope {
             Self::Artifacts => "artifacts",
             Self::Approval => "approval",
             Self::Clarification => "clarification",
+            Self::ToolCall => "tool_call",
             Self::Confirm => "confirm",
             Self::Reader => "reader",
             Self::Picker => "picker",

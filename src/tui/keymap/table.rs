@@ -28,6 +28,8 @@ pub enum Scope {
     Approval,
     /// The clarification picker.
     Clarification,
+    /// The decision on a tool call.
+    ToolCall,
     /// Asking a second time.
     Confirm,
     /// Reading modals: help and messages.
@@ -84,7 +86,7 @@ actions! {
         TogglePreview "preview" ["p"] "show or hide the preview" "";
     }
     Run {
-        Answer "answer" ["a"] "answer the open question" "answer";
+        Answer "answer" ["a"] "answer what the run asks" "answer";
         OpenApproval "approval" ["A"] "open the approval page" "approval";
         NextTab "next_tab" ["Tab"] "next tab" "tabs";
         PreviousTab "previous_tab" ["BackTab"] "previous tab" "";
@@ -146,6 +148,14 @@ actions! {
         Choose7 "choose_7" ["7"] "choose the seventh answer" "";
         Choose8 "choose_8" ["8"] "choose the eighth answer" "";
         Later "later" ["Esc"] "leave it for later" "later";
+    }
+    ToolCall {
+        Decide "decide" ["Ctrl-Y"] "carry out the chosen answer" "decide";
+        Answer1 "answer_1" ["1"] "choose: allow this one call" "choose";
+        Answer2 "answer_2" ["2"] "choose: allow this exact call for the run" "";
+        Answer3 "answer_3" ["3"] "choose: deny it" "";
+        Answer4 "answer_4" ["4"] "choose: deny it and cancel the run" "";
+        Postpone "postpone" ["Esc"] "leave it for later" "later";
     }
     Confirm {
         Decline "decline" ["Esc", "n", "q"] "no, go back" "no, go back";

@@ -17,7 +17,7 @@ use crate::tui::parts;
 use crate::tui::theme::Role;
 use crate::tui::ui::{self, Row};
 use crate::tui::view::{self, Hit, Hits};
-use crate::tui::world::{Out, World};
+use crate::tui::world::{Go, Out, World};
 
 /// State of the picker.
 pub struct Clarification {
@@ -41,6 +41,11 @@ impl Clarification {
     #[must_use]
     pub fn is_sent(&self) -> bool {
         self.sent
+    }
+
+    /// An answer was refused: the question may be answered again.
+    pub fn reopen(&mut self) {
+        (self.sent, self.armed) = (false, false);
     }
 
     /// Takes the question as it is now; a choice made for an older version is taken back.
@@ -109,6 +114,7 @@ impl Clarification {
             (Action::Later, _) if self.armed => self.armed = false,
             (Action::Later, _) => {
                 out.say("Left for later; the question stays in your inbox");
+                out.go(Go::Later(self.question.request_id.clone()));
                 close(out);
             }
             (Action::Submit, _) => self.submit(world, out),

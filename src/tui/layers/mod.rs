@@ -8,6 +8,7 @@ mod confirm;
 mod palette;
 mod reader;
 mod themes;
+mod tool_call;
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -18,6 +19,7 @@ pub use confirm::Confirm;
 pub use palette::Palette;
 pub use reader::Reader;
 pub use themes::ThemePicker;
+pub use tool_call::ToolCall;
 
 use super::keymap::{Action, Scope};
 use super::theme::Role;
@@ -29,6 +31,8 @@ use super::world::{Go, Out, World};
 pub enum Layer {
     /// The picker of an answer.
     Clarification(Box<Clarification>),
+    /// The decision on a tool call.
+    ToolCall(Box<ToolCall>),
     /// The second key of something that cannot be undone.
     Confirm(Confirm),
     /// A text to read: help, messages.
@@ -45,6 +49,7 @@ impl Layer {
     pub fn scopes(&self) -> Vec<Scope> {
         match self {
             Layer::Clarification(_) => vec![Scope::Clarification, Scope::Motion],
+            Layer::ToolCall(_) => vec![Scope::ToolCall, Scope::Motion],
             Layer::Confirm(confirm) => vec![Scope::Confirm, confirm.scope()],
             Layer::Reader(_) => vec![Scope::Reader, Scope::Motion],
             Layer::Palette(_) | Layer::Themes(_) => vec![Scope::Picker],
@@ -61,6 +66,7 @@ impl Layer {
     pub fn select(&mut self, index: usize) {
         match self {
             Layer::Clarification(picker) => picker.select(index),
+            Layer::ToolCall(modal) => modal.select(index),
             Layer::Palette(palette) => palette.select(index),
             Layer::Themes(_) | Layer::Confirm(_) | Layer::Reader(_) => {}
         }
@@ -89,6 +95,7 @@ impl Layer {
 pub fn act(layer: &mut Layer, action: Action, world: &World, out: &mut Out) {
     match layer {
         Layer::Clarification(picker) => picker.act(action, world, out),
+        Layer::ToolCall(modal) => modal.act(action, world, out),
         Layer::Confirm(confirm) => confirm.act(action, out),
         Layer::Reader(reader) => reader.act(action, world, out),
         Layer::Palette(palette) => palette.act(action, out),
@@ -100,6 +107,7 @@ pub fn act(layer: &mut Layer, action: Action, world: &World, out: &mut Out) {
 pub fn draw(layer: &Layer, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
     match layer {
         Layer::Clarification(picker) => clarification::draw(picker, world, buf, area, hits),
+        Layer::ToolCall(modal) => tool_call::draw(modal, world, buf, area, hits),
         Layer::Confirm(confirm) => confirm.draw(world, buf, area),
         Layer::Reader(reader) => reader.draw(world, buf, area),
         Layer::Palette(palette) => palette.draw(world, buf, area, hits),

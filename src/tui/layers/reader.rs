@@ -144,6 +144,7 @@ fn heading(scope: Scope) -> &'static str {
         Scope::Artifacts => "Artifacts",
         Scope::Approval => "Approval",
         Scope::Clarification => "Question",
+        Scope::ToolCall => "Tool call",
         Scope::Confirm => "Second key",
         Scope::Reader => "Reading",
         Scope::Picker => "Choosing",

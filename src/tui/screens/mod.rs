@@ -75,7 +75,7 @@ pub struct RunView {
     pub tab: Tab,
     /// The approval page.
     pub page: Option<Approval>,
-    /// Questions that the person left for later, by artifact id.
+    /// Questions and calls that the person left for later, by id.
     pub later: HashSet<String>,
     overview: Overview,
     permissions: Permissions,
@@ -199,6 +199,11 @@ impl RunView {
 
     fn answer(&mut self, world: &World, out: &mut Out) {
         let Some(detail) = world.detail_of(&self.key) else { return };
+        if let Some(ask) = detail.tool_calls.first() {
+            let modal = super::layers::ToolCall::new(self.key.clone(), ask.clone());
+            out.go(Go::Open(Layer::ToolCall(Box::new(modal))));
+            return;
+        }
         match &detail.clarification {
             Some(question) => {
                 self.later.remove(&question.request_id);

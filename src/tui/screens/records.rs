@@ -77,7 +77,11 @@ pub fn draw(state: &Records, tab: Tab, world: &World, buf: &mut Buffer, area: Re
 
 fn artifacts(cursor: Cursor, lines: &[ArtifactLine], world: &World, buf: &mut Buffer, area: Rect) {
     let mut head = Row::new(world.paint(), area.width);
-    head.cell(Role::Faint, " type", 23).cell(Role::Faint, "phase", 20).cell(Role::Faint, "producer", 19);
+    let wide = area.width >= 100;
+    head.cell(Role::Faint, " type", 23).cell(Role::Faint, "phase", 20);
+    if wide {
+        head.cell(Role::Faint, "producer", 19);
+    }
     head.cell_right(Role::Faint, "size", 9).cell_right(Role::Faint, "age", 8).gap(2).put(Role::Faint, "id");
     head.draw(buf, area.x, area.y);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
@@ -92,7 +96,9 @@ fn artifacts(cursor: Cursor, lines: &[ArtifactLine], world: &World, buf: &mut Bu
         }
         row.put(Role::Accent, if selected { world.glyphs.pointer } else { " " });
         row.cell(Role::Text, &line.kind, 22).cell(Role::Muted, parts::phase(&line.phase), 20);
-        row.cell(Role::Muted, &parts::plain(&line.producer), 19);
+        if wide {
+            row.cell(Role::Muted, &parts::plain(&line.producer), 19);
+        }
         row.cell_right(Role::Faint, &time::bytes(line.bytes), 9);
         row.cell_right(Role::Faint, &world.now.ago(&line.at), 8).gap(2);
         match &line.fault {
