@@ -3,8 +3,8 @@
 use super::{Supervised, phases};
 use crate::controller::{RunState, RunStatus as WorkflowStatus};
 use crate::domain::{
-    ApprovalDecision, CheckStatus, PrEligibility, PublicationStatus, RunStatus, Severity, Verdict,
-    VerdictStatus,
+    ApprovalDecision, AutonomyLevel, CheckStatus, PrEligibility, PublicationStatus, RunStatus, Severity,
+    Verdict, VerdictStatus,
 };
 use crate::service::snapshot::{Need, NeedKind};
 
@@ -170,5 +170,5 @@ fn ready(around: &Supervised) -> String {
 /// Whether a person has to acknowledge a reason before approving: each one of a verdict that may be approved,
 /// but for the plain statement of the autonomy level.
 pub fn needs_acknowledgement(verdict: &Verdict, code: &str) -> bool {
-    verdict.may_be_approved(true) && !code.starts_with("autonomy")
+    verdict.may_be_approved(true) && code.parse::<AutonomyLevel>().is_err()
 }

@@ -5,8 +5,8 @@
 use super::Supervision;
 use crate::domain::{
     AgentProcess, ArtifactId, Attempt, AttemptId, AttemptStatus, EventType, ExecutionSpec, FailureCode,
-    JudgeReport, LEASE_MILLIS, Lease, LeaseId, LeaseStatus, Patch, RedactionStatus, Run, RunArtifact,
-    RunArtifactType, Step, StepId, StepStatus, StepType, Task, TaskStatus, Timestamp, Verdict,
+    HEARTBEAT_MILLIS, JudgeReport, LEASE_MILLIS, Lease, LeaseId, LeaseStatus, Patch, RedactionStatus, Run,
+    RunArtifact, RunArtifactType, Step, StepId, StepStatus, StepType, Task, TaskStatus, Timestamp, Verdict,
     VerificationReport, Visibility, WorkerPlace, task_after_run,
 };
 use crate::service::ServiceError;
@@ -160,6 +160,43 @@ impl Held {
         Ok(())
     }
 
+    /// Renews the lease when the last heartbeat is older than the interval.
+    ///
+    /// # Errors
+    /// As [`Held::heartbeat`].
+    pub fn heartbeat_when_due(&mut self) -> Result<(), ServiceError> {
+        let since = now().millis_since(self.lease.last_heartbeat_at);
+        if since >= HEARTBEAT_MILLIS.unsigned_abs() { self.heartbeat() } else { Ok(()) }
+    }
+
+    /// Remembers a fact beside the records.
+    ///
+    /// # Errors
+    /// The lease is lost.
+    pub fn remember(&self, key: &str, value: &impl serde::Serialize) -> Result<(), ServiceError> {
+        let text = serde_json::to_string(value)
+            .map_err(|error| ServiceError::invalid("integrity_failure", format!("{key}: {error}")))?;
+        let mut change = Change::new();
+        change.put_fact(key, Some(&text));
+        self.commit(change)
+    }
+
+    /// Ends the attempt of a run that a person cancelled meanwhile.
+    ///
+    /// # Errors
+    /// The lease is lost.
+    pub fn abandon(mut self) -> Result<(), ServiceError> {
+        let at = now();
+        let mut change = Change::new();
+        if self.attempt.status.is_live() {
+            let cancelled = self.attempt.cancel(at)?;
+            self.end_attempt(&mut change, cancelled)?;
+        }
+        change.change_lease(&Lease { status: LeaseStatus::Released, ..self.lease.clone() })?;
+        self.supervision.store().commit(&change)?;
+        Ok(())
+    }
+
     /// Reads the run again: a person may have cancelled it.
     ///
     /// # Errors
@@ -221,7 +258,15 @@ impl Held {
         let done = self.attempt.complete(self.attempt.lease_id.as_ref(), true, at)?;
         self.end_attempt(&mut change, Attempt { exit_code, ..done })?;
         self.event(&mut change, EventType::ClarificationRequested, json!({}), at)?;
-        self.commit(change)
+        self.let_go(change)
+    }
+
+    /// Commits the last change of an attempt and lets its lease go.
+    fn let_go(&self, mut change: Change) -> Result<(), ServiceError> {
+        change.require_lease(&self.lease);
+        change.change_lease(&Lease { status: LeaseStatus::Released, ..self.lease.clone() })?;
+        self.supervision.store().commit(&change)?;
+        Ok(())
     }
 
     /// The attempt failed; the run goes back into the queue while attempts are left. Returns whether it did.
@@ -238,7 +283,7 @@ impl Held {
         let failed = self.attempt.fail(code, at)?;
         self.end_attempt(&mut change, Attempt { exit_code, ..failed })?;
         self.event(&mut change, EventType::RunQueued, json!({ "after": code.as_str() }), at)?;
-        self.commit(change)?;
+        self.let_go(change)?;
         Ok(true)
     }
 
@@ -356,17 +401,6 @@ impl Held {
         change.change_lease(&Lease { status: LeaseStatus::Released, ..self.lease.clone() })?;
         self.supervision.store().commit(&change)?;
         Ok(self.run)
-    }
-
-    /// Lets the lease go after the attempt has ended.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    pub fn release(&self) -> Result<(), ServiceError> {
-        let mut change = Change::new();
-        change.change_lease(&Lease { status: LeaseStatus::Released, ..self.lease.clone() })?;
-        self.supervision.store().commit(&change)?;
-        Ok(())
     }
 
     /// Begins a step.

@@ -3,17 +3,22 @@
 //! Every change is one transaction that holds the records, the guard and the events that tell of it. What is
 //! legal is the domain's to say; what is done with processes is the engine's.
 
+mod approval;
 mod held;
+mod submit;
 
+pub use approval::Decision;
 pub use held::{Held, Stepping};
+pub use submit::{POLICY_PATH, Submitted, TaskDraft, canonical_text};
 
 use super::ServiceError;
 use super::clock::{fresh, now};
 use super::views::Views;
 use crate::domain::{
     Attempt, DomainError, Event, EventId, EventType, ExecutionSpec, Lease, Message, MessageId, MessageRole,
-    Run, RunArtifact, RunStatus, Sha256, Step, Task, Timestamp,
+    Run, RunArtifact, RunStatus, Sha256, Step, Task, Timestamp, Verdict,
 };
+use crate::git::GitError;
 use crate::store::{Change, Digest, Store};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -23,6 +28,12 @@ use std::sync::Arc;
 pub struct Supervision {
     views: Arc<Views>,
     actor: String,
+}
+
+impl From<GitError> for ServiceError {
+    fn from(error: GitError) -> Self {
+        Self::invalid(error.code(), &error)
+    }
 }
 
 impl From<DomainError> for ServiceError {
@@ -117,6 +128,58 @@ impl Supervision {
         change.event(&self.event(EventType::RunQueued, Some(run), None, Map::new(), at))?;
         self.store().commit(&change)?;
         Ok(queued)
+    }
+
+    /// Records that a person answered the question of a run; its words are in the workflow already.
+    ///
+    /// # Errors
+    /// The store cannot be written. A run that only has a workflow has nothing to record.
+    pub fn answered(&self, run_id: &str, choice: &str) -> Result<(), ServiceError> {
+        let Some(run) = self.store().find_record::<Run>(run_id)? else { return Ok(()) };
+        let task: Task = self.store().record(run.task_id.as_str())?;
+        let at = now();
+        let mut change = Change::new();
+        self.message(&mut change, &run, &task, MessageRole::User, choice, at)?;
+        change.event(&self.event(EventType::ClarificationAnswered, Some(&run), None, Map::new(), at))?;
+        self.store().commit(&change)?;
+        Ok(())
+    }
+
+    /// Ends a run that a person cancelled, with its verdict; a live attempt ends with it.
+    ///
+    /// # Errors
+    /// The run moved on meanwhile.
+    pub fn cancelled(&self, run: &Run, verdict: &Verdict) -> Result<Run, ServiceError> {
+        let at = now();
+        let ended = run.cancel(verdict, at)?;
+        let mut change = Change::new();
+        change.insert(verdict)?;
+        change.replace(run, &ended)?;
+        for attempt in self.store().records_of_run::<Attempt>(run.id.as_str())? {
+            if attempt.status.is_live() {
+                change.replace(&attempt, &attempt.cancel(at)?)?;
+            }
+        }
+        let task: Task = self.store().record(run.task_id.as_str())?;
+        if let Some(status) = crate::domain::task_after_run(ended.status)
+            && task.status.allowed(status)
+        {
+            change.replace(&task, &task.follow(status, at)?)?;
+        }
+        change.event(&self.event(EventType::RunCancelled, Some(run), None, Map::new(), at))?;
+        self.store().commit(&change)?;
+        Ok(ended)
+    }
+
+    /// Remembers that a person consented to something, under its key.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn consent(&self, key: &str) -> Result<(), ServiceError> {
+        let mut change = Change::new();
+        change.put_fact(key, Some(&format!("{} {}", self.actor, now())));
+        self.store().commit(&change)?;
+        Ok(())
     }
 
     /// Expires every lease that ran out, and gives its run back to the queue while attempts are left.
