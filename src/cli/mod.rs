@@ -6,12 +6,17 @@
 mod agent;
 mod artifact;
 mod completions;
+mod dashboard;
+mod decide;
+mod demo;
 mod doctor;
 mod mcp;
 mod output;
 mod place;
+mod render;
 mod runs;
 mod schema;
+mod session;
 mod show;
 mod stores;
 mod validate;
@@ -41,8 +46,24 @@ enum Command {
     Trace(show::OneRun),
     /// Show one artifact of a run
     Artifact(artifact::ArtifactArguments),
+    /// Answer the question of a run
+    Answer(decide::AnswerArguments),
+    /// Approve the verdict of a run
+    Approve(decide::ApproveArguments),
+    /// Reject the verdict of a run
+    Reject(decide::RefuseArguments),
+    /// Ask for changes; the task runs again
+    RequestChanges(decide::RefuseArguments),
+    /// Cancel a run
+    Cancel(decide::PlainArguments),
+    /// Publish an approved run
+    Pr(decide::PlainArguments),
     /// Check that everything telic needs is there; creates nothing
     Doctor,
+    /// See telic at work: three scripted agents on a small repository
+    Demo(demo::DemoArguments),
+    /// Draw one frame of a screen
+    Render(render::RenderArguments),
     /// Serve the workflow to an MCP host on standard input and output
     Mcp(mcp::McpArguments),
     /// Scripted agents
@@ -73,12 +94,20 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Show(given)) => show::show(given, &arguments.place),
         Some(Command::Trace(given)) => show::trace(given, &arguments.place),
         Some(Command::Artifact(given)) => artifact::run(given, &arguments.place),
+        Some(Command::Answer(given)) => decide::answer(given, &arguments.place),
+        Some(Command::Approve(given)) => decide::approve(given, &arguments.place),
+        Some(Command::Reject(given)) => decide::reject(given, &arguments.place),
+        Some(Command::RequestChanges(given)) => decide::request_changes(given, &arguments.place),
+        Some(Command::Cancel(given)) => decide::cancel(given, &arguments.place),
+        Some(Command::Pr(given)) => decide::publish(given, &arguments.place),
+        Some(Command::Demo(given)) => demo::run(given, arguments.place.json),
+        Some(Command::Render(given)) => render::run(given, &arguments.place),
         Some(Command::Doctor) => doctor::run(&arguments.place),
         Some(Command::Mcp(given)) => mcp::run(given),
         Some(Command::Agent(command)) => agent::run(command),
         Some(Command::Validate(given)) => validate::run(given, arguments.place.json),
         Some(Command::Schema(given)) => schema::run(given),
         Some(Command::Completions(given)) => completions::run(given),
-        None => Err(Failure::usage("there is no dashboard yet; see telic --help")),
+        None => dashboard::run(&arguments.place),
     }
 }
