@@ -478,6 +478,29 @@ fn a_viewed_mark_belongs_to_the_content_of_the_file() {
 }
 
 #[test]
+fn a_search_finds_lines_around_the_end_and_takes_letters_as_letters() {
+    let mut stage = stage_of("diff", (120, 20));
+    stage.press("/ streamreader q Backspace");
+    stage.press("Enter");
+    let shown = text(&mut stage);
+    assert!(shown.contains("▌     ") && shown.contains("use tiles::v4::{Limits, StreamReader};"), "{shown}");
+    // What stands right of the file tree, on the selected row.
+    let mark = |stage: &mut Stage| {
+        let shown = text(stage);
+        let line = shown.lines().find(|line| line.contains("│▌") && line.contains("StreamReader"));
+        line.and_then(|line| line.split_once('│')).map(|(_, diff)| diff.to_owned())
+    };
+    let first = mark(&mut stage).unwrap();
+    stage.press("Enter");
+    let second = mark(&mut stage).unwrap();
+    assert!(second.contains("with_limits") && first != second);
+    stage.press("Enter");
+    assert_eq!(mark(&mut stage).unwrap(), first);
+    stage.press("/ zebra Enter");
+    assert!(text(&mut stage).contains("Not in this diff: zebra"));
+}
+
+#[test]
 fn an_answer_about_something_else_is_dropped() {
     let mut stage = stage_of("diff", (160, 45));
     let before = text(&mut stage);

@@ -116,12 +116,13 @@ impl Home {
         let rows = &world.snapshot.rows;
         let (mut need, mut active, mut recent) = (Vec::new(), Vec::new(), Vec::new());
         self.counts = Counts::default();
+        let today = world.now.today_began();
         for (index, row) in rows.iter().enumerate() {
             let Ok(index) = u32::try_from(index) else { break };
             if row.need.is_some() {
                 need.push(index);
             } else if row.ended {
-                self.counts.done_today += usize::from(world.now.is_today(&row.updated_at));
+                self.counts.done_today += usize::from(row.updated_at >= today);
                 recent.push(index);
             } else {
                 active.push(index);

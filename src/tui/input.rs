@@ -61,8 +61,8 @@ fn typed(app: &mut App, event: KeyEvent, out: &mut Out) {
 }
 
 fn leave_field(app: &mut App, out: &mut Out) {
-    let action = if app.run.is_some() { Action::Leave } else { Action::Clear };
-    act(app, action, out);
+    let writing = app.run.as_ref().is_some_and(|run| run.page.is_some());
+    act(app, if writing { Action::Leave } else { Action::Clear }, out);
 }
 
 /// Text was pasted: it goes to the open text field, or nowhere.

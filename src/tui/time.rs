@@ -49,12 +49,13 @@ impl Now {
         self.zone.to_datetime(self.wall).strftime("%H:%M").to_string()
     }
 
-    /// Whether a stored moment is of today where the reader is.
+    /// The stored form of the moment at which this day began where the reader is: stored moments of today are not
+    /// less than it.
     #[must_use]
-    pub fn is_today(&self, stamp: &str) -> bool {
-        stamp
-            .parse::<Timestamp>()
-            .is_ok_and(|then| self.zone.to_datetime(then).date() == self.zone.to_datetime(self.wall).date())
+    pub fn today_began(&self) -> String {
+        let midnight = self.zone.to_datetime(self.wall).date().at(0, 0, 0, 0);
+        let began = self.zone.to_timestamp(midnight).unwrap_or(self.wall);
+        began.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
     }
 }
 
@@ -119,6 +120,13 @@ mod tests {
         let now = Now::fixed("2026-03-02T12:00:00Z".parse().unwrap());
         assert_eq!(now.clock("2026-03-02T09:05:07.000Z"), "09:05:07");
         assert_eq!(now.clock("2026-03-01T09:05:07.000Z"), "Mar 01 09:05");
+    }
+
+    #[test]
+    fn the_day_begins_at_the_readers_midnight() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let now = Now { zone, ..Now::fixed("2026-03-02T00:30:00Z".parse().unwrap()) };
+        assert_eq!(now.today_began(), "2026-03-01T22:00:00.000Z");
     }
 
     #[test]

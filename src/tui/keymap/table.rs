@@ -116,6 +116,8 @@ actions! {
         PreviousFile "previous_file" ["["] "previous file" "";
         ToggleViewed "viewed" ["Space"] "mark the file as viewed, or not" "viewed";
         NextUnviewed "next_unviewed" ["u"] "next file that was not viewed" "unviewed";
+        Search "search" ["/"] "search in the changed files" "search";
+        NextMatch "next_match" ["Enter"] "next match" "";
         SideBySide "side_by_side" ["v"] "one column, or old and new side by side" "layout";
         Wrap "wrap" ["w"] "wrap long lines" "wrap";
         ToggleTree "tree" ["t"] "show or hide the file tree" "tree";
@@ -170,8 +172,8 @@ actions! {
         Dismiss "dismiss" ["Esc"] "close" "close";
     }
     Field {
-        Accept "accept" ["Enter"] "keep the filter" "keep";
-        Clear "clear" ["Esc"] "drop the filter" "drop";
+        Accept "accept" ["Enter"] "keep what is written" "keep";
+        Clear "clear" ["Esc"] "drop what is written" "drop";
     }
     Editor {
         Leave "leave" ["Esc"] "back to the page" "back to the page";

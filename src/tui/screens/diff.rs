@@ -3,8 +3,10 @@
 mod lines;
 mod tree;
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 
 use crate::service::link::Command;
 use crate::service::snapshot::{PatchFile, RunKey};
@@ -13,7 +15,7 @@ use crate::tui::keymap::Action;
 use crate::tui::list::{Cursor, Motion};
 use crate::tui::msg::{Effect, Job};
 use crate::tui::theme::Role;
-use crate::tui::ui;
+use crate::tui::ui::{self, Row};
 use crate::tui::view::Hits;
 use crate::tui::world::{Breadth, Out, World};
 
@@ -28,6 +30,8 @@ pub struct DiffTab {
     wrap: bool,
     across: usize,
     hide_tree: bool,
+    query: String,
+    searching: bool,
     /// Digest that the cursor belongs to.
     digest: String,
 }
@@ -44,6 +48,48 @@ impl DiffTab {
                 let height = usize::from(self.panes(world, area).1.height);
                 self.cursor.step(motion, len, height);
             }
+        }
+    }
+
+    /// Whether a search is being written.
+    #[must_use]
+    pub fn is_searching(&self) -> bool {
+        self.searching
+    }
+
+    /// A letter of the search.
+    pub fn typed(&mut self, event: KeyEvent) {
+        match event.code {
+            KeyCode::Char(c) if !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+                self.query.push(c);
+            }
+            KeyCode::Backspace => _ = self.query.pop(),
+            _ => {}
+        }
+    }
+
+    /// Pasted letters of the search; false when none is being written.
+    pub fn pasted(&mut self, text: &str) -> bool {
+        if self.searching {
+            self.query.extend(text.chars().filter(|c| !c.is_control()).take(200));
+        }
+        self.searching
+    }
+
+    /// Goes to the next row that holds what is searched for, around the end.
+    fn next_match(&mut self, model: &Model, world: &World, area: Rect, out: &mut Out) {
+        if self.query.is_empty() {
+            return out.say("Nothing is searched for; / begins a search");
+        }
+        let rows = model.rows(self.side_by_side);
+        let needle = Needle::new(&self.query);
+        let len = rows.len();
+        let found = (1..=len)
+            .map(|step| (self.cursor.selected + step) % len)
+            .find(|row| rows.at(*row).is_some_and(|at| needle.is_at(model, at, self.side_by_side)));
+        match found {
+            Some(row) => self.go_to(row, world, area),
+            None => out.say(format!("Not in this diff: {}", self.query)),
         }
     }
 
@@ -107,6 +153,13 @@ impl DiffTab {
                 Some(file) => self.go_to_file(file, world, area),
                 None => out.say("Every file was viewed"),
             },
+            Action::Search => (self.searching, self.query) = (true, String::new()),
+            Action::Accept => {
+                self.searching = false;
+                self.next_match(&model, world, area, out);
+            }
+            Action::Clear => (self.searching, self.query) = (false, String::new()),
+            Action::NextMatch => self.next_match(&model, world, area, out),
             Action::SideBySide => {
                 self.side_by_side = !self.side_by_side;
                 self.go_to_file(file, world, area);
@@ -223,13 +276,48 @@ pub fn draw(state: &DiffTab, world: &World, buf: &mut Buffer, area: Rect, hits: 
             return;
         }
     };
-    let (left, right) = state.panes(world, area);
+    let (left, mut right) = state.panes(world, area);
+    if state.searching {
+        let mut row = Row::new(world.paint(), right.width).on(Role::Selection);
+        row.put(Role::Accent, " / ").put(Role::Text, &state.query);
+        let cursor = world.theme.on(Role::Text, Role::Selection).add_modifier(Modifier::REVERSED);
+        row.styled(cursor, " ").draw(buf, right.x, right.bottom() - 1);
+        right.height -= 1;
+    }
     let current = state.file(model);
     if let Some(left) = left {
         tree::draw(current, model, world, buf, left, hits);
         ui::vertical(buf, world.paint(), right.x - 1, area.y, area.bottom());
     }
     lines::draw(state, model, world, buf, right, hits);
+}
+
+/// What is searched for: without capitals in it, capitals do not matter.
+struct Needle {
+    text: String,
+    fold: bool,
+}
+
+impl Needle {
+    fn new(query: &str) -> Needle {
+        Needle { text: query.to_owned(), fold: !query.chars().any(char::is_uppercase) }
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        if self.fold { text.to_lowercase().contains(&self.text) } else { text.contains(&self.text) }
+    }
+
+    fn is_at(&self, model: &Model, at: At, side_by_side: bool) -> bool {
+        match at {
+            At::File(file) => self.is_in(&model.files[file].path),
+            At::Line(file, hunk, line) => {
+                let hunk = &model.files[file].hunks[hunk];
+                let (old, new) = if side_by_side { hunk.pairs[line] } else { (Some(line), None) };
+                [old, new].into_iter().flatten().any(|line| self.is_in(&hunk.lines[line].text))
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Index of the tree's clicks.

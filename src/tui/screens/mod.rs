@@ -109,6 +109,9 @@ impl RunView {
         if let Some(page) = &self.page {
             return if page.is_editing() { vec![Scope::Editor] } else { vec![Scope::Approval] };
         }
+        if self.tab == Tab::Diff && self.diff.is_searching() {
+            return vec![Scope::Field];
+        }
         let tab = match self.tab {
             Tab::Permissions => Some(Scope::Permissions),
             Tab::Diff => Some(Scope::Diff),
@@ -187,14 +190,19 @@ impl RunView {
 
     /// A key for an open text field.
     pub fn typed(&mut self, event: KeyEvent) {
-        if let Some(page) = &mut self.page {
-            page.typed(event);
+        match &mut self.page {
+            Some(page) => page.typed(event),
+            None if self.diff.is_searching() => self.diff.typed(event),
+            None => {}
         }
     }
 
     /// Pasted text for an open text field; false when there is none.
     pub fn pasted(&mut self, text: &str) -> bool {
-        self.page.as_mut().is_some_and(|page| page.pasted(text))
+        match &mut self.page {
+            Some(page) => page.pasted(text),
+            None => self.diff.pasted(text),
+        }
     }
 
     fn answer(&mut self, world: &World, out: &mut Out) {

@@ -206,6 +206,7 @@ impl Look<'_> {
         let base = theme.on(plain, ground);
         let colours = self.decor.and_then(|decor| decor.colours.get(at)).map_or(&[][..], Vec::as_slice);
         let changed = self.decor.and_then(|decor| decor.changed.get(at)).map_or(&[][..], Vec::as_slice);
+        let found = matches(&line.text, &self.state.query);
         let mut out = Vec::new();
         let mut column = 0;
         for (from, cluster) in line.text.grapheme_indices(true) {
@@ -219,6 +220,9 @@ impl Look<'_> {
             }
             if changed.iter().any(|range| range.contains(&from)) {
                 style = with_ground(style, theme, word);
+            }
+            if found.iter().any(|range| range.contains(&from)) {
+                style = theme.on(Role::Match, ground);
             }
             if cluster == "\t" {
                 let blanks = 4 - column % 4;
@@ -239,6 +243,18 @@ impl Look<'_> {
         }
         out
     }
+}
+
+/// Where a search occurs in a line; capitals matter as they do for the search itself.
+fn matches(line: &str, query: &str) -> Vec<Range<usize>> {
+    if query.is_empty() {
+        return Vec::new();
+    }
+    // Folding can change lengths; then only what is written the same is marked.
+    let folded = line.to_lowercase();
+    let fold = !query.chars().any(char::is_uppercase) && folded.len() == line.len();
+    let text = if fold { &folded } else { line };
+    text.match_indices(query).map(|(at, part)| at..at + part.len()).collect()
 }
 
 fn with_ground(mut style: Style, theme: &Theme, word: Role) -> Style {
