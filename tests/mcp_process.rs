@@ -234,3 +234,74 @@ fn a_closed_output_ends_the_process() {
     server.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert_eq!(server.wait(), Some(0));
 }
+
+#[test]
+fn a_grounding_of_many_files_stays_short_and_the_whole_manifest_is_an_artifact() {
+    let site = Site::new();
+    for n in 0..60 {
+        std::fs::write(site.root().join(format!("login_page_{n}.txt")), format!("page {n}\n")).unwrap();
+    }
+    let mut server = Server::start(&site);
+    let request = json!({ "original_request": "why is the login page empty", "mode": "analyze_only" });
+    let run = server.call("telic_start_run", &request);
+    let grounded = server.call("telic_ground_context", &mcp_support::tokens(&run));
+    assert!(grounded.to_string().len() < 10_000, "{}", grounded.to_string().len());
+    let manifest = &grounded["manifest"];
+    let whole = json!({ "run_id": run["run"]["runId"], "artifact_id": manifest["id"] });
+    let whole = &server.call("telic_get_artifact", &whole)["artifact"]["body"];
+    let (shown, all) = (manifest["candidates"].as_array().unwrap(), whole["candidates"].as_array().unwrap());
+    assert!(shown.len() < all.len() && shown[0]["ref"] == all[0]["ref"], "{manifest}");
+    assert!(manifest["shortened"].as_str().unwrap().contains(&format!("of {} sources", all.len())));
+}
+
+#[test]
+fn the_next_action_without_schemas_says_where_they_are() {
+    let site = Site::new();
+    let mut server = Server::start(&site);
+    let run = server.call("telic_start_run", &json!({ "original_request": "x", "mode": "report_only" }));
+    let grounded = server.call("telic_ground_context", &mcp_support::tokens(&run));
+    let arguments = json!({ "run_id": run["run"]["runId"], "include_schemas": false });
+    let next = &server.call("telic_get_next_action", &arguments)["nextAction"];
+    assert_eq!(next["id"], grounded["nextAction"]["id"]);
+    let schema = &next["requiredOutputSchema"];
+    assert!(schema["description"].as_str().unwrap().contains("schema:ProblemFrame"), "{schema}");
+}
+
+#[test]
+fn the_whole_schemas_are_given_to_a_host_that_asks_for_them() {
+    let site = Site::new();
+    let mut command = mcp_support::command(&site.root(), &site.state());
+    command.args(["--schemas", "full"]);
+    let mut server = Server::spawn(command);
+    let run = server.call("telic_start_run", &json!({ "original_request": "x", "mode": "report_only" }));
+    let schema = &run["nextAction"]["requiredOutputSchema"];
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let additional = &run["nextAction"]["additionalOutputSchemas"]["ClarificationRequest"];
+    assert_eq!(additional["additionalProperties"], false);
+}
+
+#[test]
+fn the_prompt_carries_the_request_as_a_string_and_repairs_split_words() {
+    let site = Site::new();
+    let mut server = Server::start(&site);
+    let get = |arguments: Value| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "prompts/get",
+            "params": { "name": "telic_workflow", "arguments": arguments } })
+        .to_string()
+    };
+    server.send(&get(json!({ "original_request": "fix \"it\"", "mode": "fix_only", "extra": "x" })));
+    let answer = server.receive();
+    let text = answer["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.contains(r#""fix \"it\"""#), "{text}");
+    server.send(&get(json!({ "original_request": "\"fix", "mode": "the page\" fix_only" })));
+    let answer = server.receive();
+    assert!(
+        answer["result"]["messages"][0]["content"]["text"].as_str().unwrap().contains(r#""fix the page""#)
+    );
+    server.send(&get(json!({ "original_request": "fix" })));
+    let answer = server.receive();
+    assert_eq!(code(&answer), -32602);
+    assert!(answer["error"]["message"].as_str().unwrap().contains("analyze_and_fix"));
+    server.send(r#"{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"other"}}"#);
+    assert_eq!(code(&server.receive()), -32602);
+}

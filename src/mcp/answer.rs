@@ -1,5 +1,6 @@
 //! The form of results: structured content, and the same as compact text.
 
+use super::diagnostics::say;
 use crate::controller::{Refusal, RunState, action_id};
 use crate::protocol::{Fault, NextAction, Wire};
 use crate::service::ServiceError;
@@ -7,6 +8,7 @@ use crate::store::ArtifactRecord;
 use crate::text::cut_units;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 /// The most issues that one error names (`mcp.md` 9).
 const ISSUES: usize = 32;
@@ -40,6 +42,43 @@ pub(super) fn failure(code: &str, message: &str, further: Map<String, Value>) ->
     let mut result = CallToolResult::error(vec![ContentBlock::text(content.to_string())]);
     result.structured_content = Some(content);
     result
+}
+
+/// A failed result that names no absolute path (`mcp.md` 14, 17): each is replaced by words, and the whole message goes
+/// to the error stream.
+pub(super) fn without_paths(mut result: CallToolResult, paths: &[(&Path, &str)]) -> CallToolResult {
+    if result.is_error != Some(true) {
+        return result;
+    }
+    let Some(content) = &mut result.structured_content else { return result };
+    let before = content["error"].as_str().unwrap_or_default().to_owned();
+    let found: Vec<(String, &str)> =
+        paths.iter().map(|(path, words)| (path.to_string_lossy().into_owned(), *words)).collect();
+    if replace(content, &found) {
+        say(&before);
+        result.content = vec![ContentBlock::text(content.to_string())];
+    }
+    result
+}
+
+/// Replaces paths in every text; whether there was one.
+fn replace(value: &mut Value, paths: &[(String, &str)]) -> bool {
+    let mut found = false;
+    match value {
+        Value::String(text) => {
+            // The root of all paths stands in too many texts to be one.
+            for (path, words) in paths.iter().filter(|(path, _)| path.len() > 1) {
+                if text.contains(path) {
+                    *text = text.replace(path, words);
+                    found = true;
+                }
+            }
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| found |= replace(entry, paths)),
+        Value::Object(object) => object.values_mut().for_each(|entry| found |= replace(entry, paths)),
+        _ => {}
+    }
+    found
 }
 
 /// Runs of CR, LF and TAB become one blank.
@@ -158,4 +197,28 @@ pub(super) fn changed(run_state: &RunState, next: &NextAction) -> Map<String, Va
         ("run".to_owned(), run(run_state)),
         ("nextAction".to_owned(), next.encode()),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_no_absolute_path() {
+        let further = Map::from_iter([("details".to_owned(), json!({ "file": "/srv/state/blobs/ab" }))]);
+        let result = failure("storage_failure", "cannot read /srv/state/blobs/ab for /home/u/repo", further);
+        let known =
+            [(Path::new("/srv/state"), "the state directory"), (Path::new("/home/u/repo"), "the repository")];
+        let content = without_paths(result, &known).structured_content.unwrap();
+        assert_eq!(content["error"], "cannot read the state directory/blobs/ab for the repository");
+        assert_eq!(content["details"]["file"], "the state directory/blobs/ab");
+    }
+
+    #[test]
+    fn an_error_is_one_line_of_at_most_eight_hundred_units() {
+        let result = failure("x", &format!("a\r\n\tb{}", "ä".repeat(2000)), Map::new());
+        let content = result.structured_content.unwrap();
+        let error = content["error"].as_str().unwrap();
+        assert!(error.starts_with("a bä") && crate::text::units(error) == 800, "{error}");
+    }
 }

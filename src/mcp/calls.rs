@@ -1,8 +1,10 @@
 //! What each tool does: arguments in, one use case, a result out.
 
-use super::answer::{self, changed, failed, failure, listed, malformed, metadata, run, success};
+use super::answer::{
+    self, changed, failed, failure, listed, malformed, metadata, run, success, without_paths,
+};
 use super::arguments::{Arguments, Malformed};
-use crate::controller::{StartInput, StoredEvent, Submission, Tokens, full_schema, public_event};
+use crate::controller::{Schemas, StartInput, StoredEvent, Submission, Tokens, full_schema, public_event};
 use crate::grounding::{BudgetRequest, Watch};
 use crate::protocol::wire::{Reader, Wire, unknown_keys};
 use crate::protocol::{
@@ -36,6 +38,11 @@ type Whole<const MIN: i64> = Int<MIN, 9_007_199_254_740_991>;
 
 type Object = Map<String, Value>;
 
+/// Characters that a result should not exceed (`hosts.md`, size of results).
+const RESULT: usize = 10_000;
+/// Characters set aside for warnings and the names of members.
+const WORDS: usize = 300;
+
 /// Calls a tool; a name that no tool has is a failed result.
 pub(super) fn call(workflow: &Workflow, tool: &str, given: &Object, watch: Watch) -> CallToolResult {
     let outcome = match tool {
@@ -53,7 +60,11 @@ pub(super) fn call(workflow: &Workflow, tool: &str, given: &Object, watch: Watch
             return failure("unknown_tool", &message, Map::new());
         }
     };
-    outcome.unwrap_or_else(|Malformed(faults)| malformed(tool, &faults))
+    let result = outcome.unwrap_or_else(|Malformed(faults)| malformed(tool, &faults));
+    without_paths(
+        result,
+        &[(workflow.views().store().state_dir(), "the state directory"), (workflow.root(), "the repository")],
+    )
 }
 
 type Outcome = Result<CallToolResult, Malformed>;
@@ -136,8 +147,15 @@ fn ground(workflow: &Workflow, given: &Object, watch: Watch) -> Outcome {
     };
     Ok(match workflow.ground(&run_id, &tokens, paths, budget, watch) {
         Ok((answer, manifest)) => {
-            let extra = Map::from_iter([("manifest".to_owned(), manifest)]);
-            answered(&answer, extra, warnings)
+            let room = match workflow.schemas() {
+                Schemas::Full => usize::MAX,
+                Schemas::Compact | Schemas::Named => {
+                    let beside = Value::Object(changed(&answer.run, &answer.next)).to_string();
+                    RESULT.saturating_sub(beside.chars().count() + WORDS)
+                }
+            };
+            let manifest = super::manifest::fitted(manifest, room);
+            answered(&answer, Map::from_iter([("manifest".to_owned(), manifest)]), warnings)
         }
         Err(error) => failed(&error),
     })
@@ -210,7 +228,14 @@ fn one_run(given: &Object) -> Result<(String, Vec<String>), Malformed> {
 }
 
 fn next_action(workflow: &Workflow, given: &Object) -> Outcome {
-    let (run_id, warnings) = one_run(given)?;
+    let mut arguments = Arguments::new(given);
+    let run_id = arguments.required::<Identifier>("run_id");
+    let with_schemas = arguments.optional::<bool>("include_schemas");
+    let warnings = arguments.finish()?;
+    let Some(run_id) = run_id else { return Err(Malformed(Vec::new())) };
+    // `mcp.md` 14, 8: a host that has seen the schemas can leave them out.
+    let named = with_schemas == Some(false);
+    let workflow = if named { &workflow.writing(Schemas::Named) } else { workflow };
     let read = || -> Result<CallToolResult, crate::service::ServiceError> {
         let view = workflow.view(&run_id)?;
         let next = workflow.next_action(&view)?;

@@ -15,7 +15,7 @@ use rmcp::model::{
     ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptArgument,
     PromptMessage, ProtocolVersion, Role, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ use tokio::sync::Semaphore;
 const GROUNDING: Duration = Duration::from_secs(120);
 /// How often a host that asked for it hears that grounding goes on.
 const PROGRESS: Duration = Duration::from_secs(1);
+/// How long a host may take to name its roots.
+const ROOTS: Duration = Duration::from_secs(10);
 /// Calls that work at once; more wait for their turn.
 const CALLS: u16 = 32;
 /// How long the end waits for calls at work.
@@ -178,7 +180,11 @@ impl Server {
                     let watch = Watch::new(Instant::now() + GROUNDING, Arc::clone(&cancelled));
                     calls::call(&workflow.until(cancelled), &request.name, &given, watch)
                 }
-                Err(error) => super::answer::failure("storage_failure", &error, serde_json::Map::new()),
+                Err(error) => {
+                    say(&error);
+                    let words = "the store cannot be opened; the server's error stream says why";
+                    super::answer::failure("storage_failure", words, serde_json::Map::new())
+                }
             };
             drop(permit);
             result
@@ -214,6 +220,21 @@ impl ServerHandler for Server {
         let asked = versions.iter().find(|version| **version == request.protocol_version);
         info.protocol_version = asked.or(versions.first()).cloned().unwrap_or_default();
         Ok(info)
+    }
+
+    #[expect(deprecated, reason = "hosts still offer roots, and nothing else tells where they work")]
+    /// Compares the host's idea of where it works with the repository that is served (`mcp.md` 14, 20).
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let offers = context.peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
+        if !offers {
+            return;
+        }
+        let asked = tokio::time::timeout(ROOTS, context.peer.list_roots()).await;
+        let Ok(Ok(answer)) = asked else { return };
+        let uris: Vec<&str> = answer.roots.iter().map(|root| root.uri.as_str()).collect();
+        if let Some(warning) = super::roots::mismatch(&uris, &self.settings.repository_root) {
+            say(&warning);
+        }
     }
 
     async fn list_tools(

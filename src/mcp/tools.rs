@@ -178,7 +178,11 @@ fn reading() -> [Words; 5] {
             title: "Next action of a Telic run",
             description: "Read the one legal next step of a Telic run: inputs, output schema, permissions, budgets.",
             read_only: true,
-            properties: json!({ "run_id": id("The run") }),
+            properties: json!({
+                "run_id": id("The run"),
+                "include_schemas": { "type": "boolean", "default": true,
+                    "description": "False leaves out the schemas, for a reader who has them" },
+            }),
             required: &["run_id"],
             output: &[("nextAction", "object")],
         },

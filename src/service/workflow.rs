@@ -66,6 +66,18 @@ impl Workflow {
         Self { cancelled, ..self.clone() }
     }
 
+    /// The same workflow with schemas inside next actions written in another way.
+    #[must_use]
+    pub fn writing(&self, schemas: Schemas) -> Self {
+        Self { schemas, ..self.clone() }
+    }
+
+    /// How schemas inside next actions are written.
+    #[must_use]
+    pub fn schemas(&self) -> Schemas {
+        self.schemas
+    }
+
     /// The canonical root of the repository.
     #[must_use]
     pub fn root(&self) -> &std::path::Path {

@@ -67,7 +67,10 @@ impl Server {
     }
 
     pub fn start_in(root: &Path, state: &Path) -> Self {
-        let mut command = command(root, state);
+        Self::spawn(command(root, state))
+    }
+
+    pub fn spawn(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();

@@ -14,6 +14,8 @@ pub enum Schemas {
     Full,
     /// The required one in few characters, of the others only where they are.
     Compact,
+    /// Of each only where it is, for a reader who has them.
+    Named,
 }
 
 static PUBLISHED: LazyLock<HashMap<Kind, Value>> =
@@ -51,6 +53,7 @@ impl Schemas {
                 elsewhere("made by telic_ground_context; ", kind)
             }
             Self::Compact => compact_schema(kind),
+            Self::Named => elsewhere("", kind),
         }
     }
 
@@ -58,7 +61,7 @@ impl Schemas {
     pub(super) fn additional(self, kind: Kind) -> Map<String, Value> {
         match self {
             Self::Full => full_schema(kind),
-            Self::Compact => elsewhere("", kind),
+            Self::Compact | Self::Named => elsewhere("", kind),
         }
     }
 }
