@@ -1,7 +1,5 @@
 //! The server as a host meets it: a process with three streams (`mcp.md` 1, 2, 14; `traps.md`, MCP).
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its setting cannot be made")]
-
 mod mcp_support;
 
 use mcp_support::{Server, Site};

@@ -270,7 +270,7 @@ mod tests {
         visit(path, value);
         match value {
             Value::Object(object) => {
-                object.iter().for_each(|(key, entry)| walk(entry, &format!("{path}.{key}"), visit))
+                object.iter().for_each(|(key, entry)| walk(entry, &format!("{path}.{key}"), visit));
             }
             Value::Array(entries) => entries.iter().for_each(|entry| walk(entry, path, visit)),
             _ => {}
