@@ -88,6 +88,43 @@ pub fn status(value: &str) -> String {
     }
 }
 
+/// A sentence as the second half of another one.
+#[must_use]
+pub fn inside(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// A line with the status words in it put as words.
+#[must_use]
+pub fn humane(line: &str) -> String {
+    const KNOWN: [&str; 14] = [
+        "ELIGIBLE_FOR_AUTO_PR",
+        "ELIGIBLE_AFTER_HUMAN_APPROVAL",
+        "DRAFT_ONLY",
+        "NOT_ELIGIBLE",
+        "PASSED",
+        "PASSED_WITH_WARNINGS",
+        "FAILED",
+        "NEEDS_HUMAN_REVIEW",
+        "INCONCLUSIVE",
+        "NOT_RUN",
+        "TIMED_OUT",
+        "INFRA_FAILURE",
+        "SKIPPED_BY_POLICY",
+        "PARTIAL",
+    ];
+    let word = |token: &str| {
+        let bare = token.trim_end_matches([',', '.', ':', ';']);
+        if KNOWN.contains(&bare) {
+            format!("{}{}", inside(&status(bare)), &token[bare.len()..])
+        } else {
+            token.to_owned()
+        }
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// Role of a status word of checks, verdicts, steps and attempts.
 #[must_use]
 pub fn status_role(status: &str) -> Role {
@@ -196,6 +233,12 @@ mod tests {
         assert_eq!(status("TIMED_OUT"), "Timed out");
         assert_eq!(status("NOT_ELIGIBLE"), "may not be published");
         assert_eq!(status(""), "");
+    }
+
+    #[test]
+    fn status_words_in_a_line_are_put_as_words_and_names_stay() {
+        assert_eq!(humane("PASSED_WITH_WARNINGS, see README"), "passed with warnings, see README");
+        assert_eq!(humane("NOT_ELIGIBLE"), "may not be published");
     }
 
     #[test]

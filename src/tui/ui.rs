@@ -206,33 +206,34 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut current = String::new();
     let mut used = 0;
-    for word in line.split_word_bounds() {
+    let mut end = |current: &mut String| out.push(std::mem::take(current).trim_end().to_owned());
+    for piece in line.split_inclusive(' ') {
+        let word = piece.trim_end_matches(' ');
         let wide = text::width(word);
-        if used + wide <= columns {
+        if used + wide > columns && used > 0 && wide <= columns {
+            end(&mut current);
+            used = 0;
+        }
+        if wide <= columns {
             current.push_str(word);
             used += wide;
-            continue;
-        }
-        if word.trim().is_empty() {
-            out.push(std::mem::take(&mut current));
-            used = 0;
-            continue;
-        }
-        if used > 0 && wide <= columns {
-            out.push(std::mem::take(&mut current).trim_end().to_owned());
-            used = 0;
-        }
-        for cluster in word.graphemes(true) {
-            let wide = text::width(cluster);
-            if used + wide > columns && !current.is_empty() {
-                out.push(std::mem::take(&mut current).trim_end().to_owned());
-                used = 0;
+        } else {
+            for cluster in word.graphemes(true) {
+                let wide = text::width(cluster);
+                if used + wide > columns && !current.is_empty() {
+                    end(&mut current);
+                    used = 0;
+                }
+                current.push_str(cluster);
+                used += wide;
             }
-            current.push_str(cluster);
-            used += wide;
+        }
+        if piece.len() > word.len() {
+            current.push(' ');
+            used += 1;
         }
     }
-    out.push(current.trim_end().to_owned());
+    end(&mut current);
     out
 }
 
@@ -275,6 +276,8 @@ mod tests {
         assert_eq!(lines, ["one two", "three", "four"]);
         assert_eq!(wrap("abcdefghij", 4).collect::<Vec<_>>(), ["abcd", "efgh", "ij"]);
         assert_eq!(wrap("日本語", 4).collect::<Vec<_>>(), ["日本", "語"]);
+        assert_eq!(wrap("see (this)", 9).collect::<Vec<_>>(), ["see", "(this)"]);
+        assert_eq!(wrap("  in", 9).collect::<Vec<_>>(), ["  in"]);
         assert_eq!(wrap("", 4).collect::<Vec<_>>(), [""]);
         assert_eq!(wrap("a\u{1b}[0m", 0).count(), 5);
     }

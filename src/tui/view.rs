@@ -209,7 +209,7 @@ pub fn split(area: Rect, breadth: Breadth) -> (Rect, Option<Rect>) {
     let left = match breadth {
         Breadth::Narrow => return (area, None),
         Breadth::Medium => area.width * 3 / 5,
-        Breadth::Wide => area.width * 11 / 20,
+        Breadth::Wide => area.width * 29 / 50,
     };
     let right = Rect::new(area.x + left + 1, area.y, area.width - left - 1, area.height);
     (Rect { width: left, ..area }, Some(right))

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 
 use super::{Group, Home, Line};
 use crate::service::snapshot::{CellState, Gauge, NeedKind, RunRow};
+use crate::text;
 use crate::tui::parts;
 use crate::tui::theme::Role;
 use crate::tui::ui::{self, Row};
@@ -71,6 +72,12 @@ fn list(home: &Home, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hit
         return;
     }
     let window = home.cursor.window(home.lines.len(), usize::from(area.height));
+    // As wide as the longest name that is seen, within reason.
+    let names = home.lines[window.clone()].iter().filter_map(|line| match line {
+        Line::Run(index) => world.snapshot.rows.get(*index as usize),
+        _ => None,
+    });
+    let names = names.map(|row| text::width(&row.repository)).max().unwrap_or(0).clamp(6, 14);
     for (y, at) in (area.y..).zip(window) {
         match home.lines[at] {
             Line::Gap => {}
@@ -78,7 +85,7 @@ fn list(home: &Home, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hit
             Line::Run(index) => {
                 if let Some(row) = world.snapshot.rows.get(index as usize) {
                     let selected = at == home.cursor.selected;
-                    run_row(row, selected, world, buf, Rect { y, height: 1, ..area });
+                    run_row(row, selected, names, world, buf, Rect { y, height: 1, ..area });
                     hits.add(Rect { y, height: 1, ..area }, Hit::Line(at));
                 }
             }
@@ -142,7 +149,7 @@ fn sign(row: &RunRow, world: &World) -> (Role, &'static str) {
     }
 }
 
-fn run_row(run: &RunRow, selected: bool, world: &World, buf: &mut Buffer, area: Rect) {
+fn run_row(run: &RunRow, selected: bool, names: usize, world: &World, buf: &mut Buffer, area: Rect) {
     let mut row = Row::new(world.paint(), area.width);
     if selected {
         row = row.on(Role::Selection);
@@ -154,7 +161,7 @@ fn run_row(run: &RunRow, selected: bool, world: &World, buf: &mut Buffer, area: 
         if selected { world.glyphs.pointer } else { " " },
     );
     row.put(role, sign).gap(1);
-    let repository = if wide >= 76 { 12 } else { 9 };
+    let repository = if wide >= 76 { names } else { names.min(9) };
     let mode = if wide >= 76 { 12 } else { 0 };
     let tail = 1 + mode + 10 + 1 + 3 + 7 + 1;
     row.cell(Role::Muted, &run.repository, repository).gap(1);

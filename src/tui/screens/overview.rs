@@ -127,14 +127,12 @@ fn loops(phases: &[PhaseVisit]) -> Vec<Option<usize>> {
         let Some(before) = phases[..at].iter().rposition(|other| other.phase == visit.phase) else {
             continue;
         };
-        if at - before < 2 {
+        // Only the outer loop is drawn: the phases inside it come again because of it.
+        if at - before < 2 || marks[before..=at].iter().any(Option::is_some) {
             continue;
         }
-        marks[before].get_or_insert(0);
-        for mark in &mut marks[before + 1..at] {
-            mark.get_or_insert(1);
-        }
-        marks[at] = Some(2);
+        marks[before..=at].fill(Some(1));
+        (marks[before], marks[at]) = (Some(0), Some(2));
     }
     marks
 }
@@ -222,5 +220,7 @@ mod tests {
         let phases = ["compile", "review", "revise", "review", "plan"].map(visit);
         assert_eq!(loops(&phases), [None, Some(0), Some(1), Some(2), None]);
         assert_eq!(loops(&["plan", "plan"].map(visit)), [None, None]);
+        let again = ["plan", "execute", "quality", "plan", "execute", "quality"].map(visit);
+        assert_eq!(loops(&again), [Some(0), Some(1), Some(1), Some(2), None, None]);
     }
 }

@@ -102,7 +102,7 @@ pub fn draw(state: &Permissions, world: &World, buf: &mut Buffer, area: Rect, hi
 }
 
 fn heads(width: usize) -> [&'static str; 7] {
-    if width >= 17 {
+    if width >= 19 {
         PERMISSION_COLUMNS
     } else if width >= 10 {
         ["mode", "granted", "denied", "policy", "contract", "node", "EFFECTIVE"]

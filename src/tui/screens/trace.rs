@@ -142,9 +142,11 @@ pub fn draw(state: &Trace, world: &World, buf: &mut Buffer, area: Rect, hits: &m
     let cursor = state.place(lines.len());
     let window = cursor.window(lines.len(), usize::from(list.height));
     let first = window.start;
+    let clocks = lines[window.clone()].iter().map(|at| world.now.clock(&detail.trace[*at].at).len());
+    let clock = clocks.max().unwrap_or(0);
     for (y, at) in (list.y..).zip(window) {
         let line = &detail.trace[lines[at]];
-        event(line, at == cursor.selected, world, buf, Rect { y, height: 1, ..list });
+        event(line, at == cursor.selected, clock, world, buf, Rect { y, height: 1, ..list });
         hits.add(Rect { y, height: 1, ..list }, Hit::Line(at));
     }
     parts::scroll_bar(buf, world, list, first, lines.len());
@@ -153,7 +155,7 @@ pub fn draw(state: &Trace, world: &World, buf: &mut Buffer, area: Rect, hits: &m
     }
 }
 
-fn event(line: &TraceLine, selected: bool, world: &World, buf: &mut Buffer, area: Rect) {
+fn event(line: &TraceLine, selected: bool, clock: usize, world: &World, buf: &mut Buffer, area: Rect) {
     let mut row = Row::new(world.paint(), area.width);
     if selected {
         row = row.on(Role::Selection);
@@ -167,7 +169,7 @@ fn event(line: &TraceLine, selected: bool, world: &World, buf: &mut Buffer, area
     };
     row.put(Role::Accent, if selected { world.glyphs.pointer } else { " " });
     row.cell_right(Role::Faint, &line.sequence.to_string(), 5).gap(1);
-    row.cell(Role::Faint, &world.now.clock(&line.at), 13);
+    row.cell(Role::Faint, &world.now.clock(&line.at), clock + 2);
     row.put(role, sign).gap(1);
     let wide = area.width >= 120;
     if wide {

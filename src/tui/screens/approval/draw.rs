@@ -125,7 +125,7 @@ fn about(line: &Line, view: &ApprovalView) -> (ItemState, String, String) {
     match line {
         Line::Item(at) => {
             let item = &view.checklist[*at];
-            (item.state, item.name.clone(), item.detail.clone())
+            (item.state, item.name.clone(), parts::humane(&item.detail))
         }
         Line::Files(viewed, all) => {
             let state = if viewed == all { ItemState::Pass } else { ItemState::Warn };
@@ -271,7 +271,7 @@ fn decisions(page: &Approval, view: &ApprovalView, world: &World, buf: &mut Buff
     let obstacle = page.obstacle(view, world);
     let (role, note) = match (&page.sent, &obstacle) {
         (Some(_), _) => (Role::Accent, "Sent; waiting for the answer …".to_owned()),
-        (None, Some(words)) => (Role::Warn, format!("Cannot be approved: {words}")),
+        (None, Some(words)) => (Role::Warn, format!("Cannot be approved: {}", parts::inside(words))),
         (None, None) => (Role::Good, "Ready. Each decision asks once more.".to_owned()),
     };
     Row::new(world.paint(), area.width).put(role, &note).draw(buf, area.x, area.y + 1);
