@@ -424,11 +424,12 @@ fn change_of(accepted: Accepted) -> Result<Change, ServiceError> {
             }
         }
         Effect::Move => {
+            // First the version: who lost a race is told so, and not that an artifact exists (C-SB-23).
+            let (expected_version, run) = (accepted.expected_version, run_record(&accepted.run));
+            change.push(Op::UpdateRun { expected_version, run });
             for artifact in &accepted.artifacts {
                 change.push(Op::InsertArtifact(stored_artifact(&run_id, artifact)?));
             }
-            let (expected_version, run) = (accepted.expected_version, run_record(&accepted.run));
-            change.push(Op::UpdateRun { expected_version, run });
         }
         Effect::Support(quota) => {
             for (artifact, event) in accepted.artifacts.iter().zip(events.by_ref()) {
