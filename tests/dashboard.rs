@@ -311,6 +311,28 @@ fn no_key_decides_while_a_comment_is_written() {
 }
 
 #[test]
+fn a_look_aside_leads_back_to_the_page_as_it_was() {
+    let mut stage = ready();
+    stage.press("Enter");
+    assert!(!text(&mut stage).contains("Checklist"));
+    stage.press("Ctrl-Y Ctrl-Y Esc");
+    assert!(text(&mut stage).contains("Ready."), "the acknowledgements are still there");
+    assert!(decisions(&stage).is_empty(), "a tab decides nothing");
+}
+
+#[test]
+fn what_is_decided_offers_no_decision_but_what_is_approved_can_be_published() {
+    let mut stage = ready();
+    detail(&mut stage, |detail| detail.approval.as_mut().unwrap().decision = Some("APPROVED".into()));
+    let shown = text(&mut stage);
+    assert!(shown.contains("Ctrl-Y publish") && !shown.contains("Ctrl-X"), "{shown}");
+    stage.press("c no Esc Ctrl-X Ctrl-X Ctrl-R Ctrl-R Ctrl-O Ctrl-O Ctrl-Y");
+    assert!(decisions(&stage).is_empty());
+    stage.press("Ctrl-Y");
+    assert!(matches!(decisions(&stage)[..], [Command::Publish { .. }]));
+}
+
+#[test]
 fn pasted_text_is_text_and_fires_no_key() {
     let mut stage = ready();
     stage.take(Msg::Paste("\u{19}\u{19}q1\r\n:".into()));

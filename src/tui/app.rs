@@ -178,15 +178,13 @@ fn travel(app: &mut App, go: Go, out: &mut Out) {
             }
             follow(&mut app.world, key, out);
             if let Some(run) = &mut app.run {
-                run.tab = tab;
-                run.page = None;
+                run.show_tab(tab);
             }
             offer_question(app);
         }
         Go::Tab(tab) => {
             if let Some(run) = &mut app.run {
-                run.tab = tab;
-                run.page = None;
+                run.show_tab(tab);
             }
         }
         Go::Approval => {
@@ -214,8 +212,11 @@ fn travel(app: &mut App, go: Go, out: &mut Out) {
 
 fn back(app: &mut App) {
     match &mut app.run {
-        Some(run) if run.page.is_some() => run.page = None,
-        Some(_) => app.run = None,
+        Some(run) => {
+            if !run.back() {
+                app.run = None;
+            }
+        }
         None => ask_to_quit(app),
     }
 }
@@ -348,7 +349,7 @@ fn offer_question(app: &mut App) {
     let Some(run) = &app.run else { return };
     let Some(detail) = app.world.detail_of(&run.key) else { return };
     let asks = |open: &Opened| matches!(open.layer, Layer::Clarification(_) | Layer::ToolCall(_));
-    if run.page.is_some() || app.layers.iter().any(asks) {
+    if run.shown_page().is_some() || app.layers.iter().any(asks) {
         return;
     }
     if let Some(ask) = detail.tool_calls.iter().find(|ask| !run.later.contains(&ask.id)) {

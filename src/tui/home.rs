@@ -78,6 +78,8 @@ pub struct Home {
     editing: bool,
     matches: Option<(Arc<Vec<RunRow>>, Vec<u32>)>,
     hide_preview: bool,
+    /// Whether the person has chosen a run; until then the first one is selected.
+    chosen: bool,
 }
 
 impl Home {
@@ -176,13 +178,14 @@ impl Home {
     }
 
     fn reselect(&mut self, world: &World) {
-        let kept = self.selected.as_ref().and_then(|key| {
+        let kept = self.selected.as_ref().filter(|_| self.chosen).and_then(|key| {
             self.lines.iter().position(|line| match line {
                 Line::Run(index) => world.snapshot.rows[*index as usize].key == *key,
                 _ => false,
             })
         });
-        let at = kept.unwrap_or_else(|| self.run_near(self.cursor.selected));
+        let near = if self.chosen { self.cursor.selected } else { 0 };
+        let at = kept.unwrap_or_else(|| self.run_near(near));
         self.place(at, world);
     }
 
@@ -216,6 +219,7 @@ impl Home {
     /// A click on a line selects it.
     pub fn select(&mut self, line: usize, world: &World) {
         if matches!(self.lines.get(line), Some(Line::Run(_))) {
+            self.chosen = true;
             self.place(line, world);
         }
     }
@@ -229,6 +233,7 @@ impl Home {
         match action {
             Action::Open => match self.selected(world) {
                 Some(row) => {
+                    self.chosen = true;
                     let need = row.need.as_ref().map(|need| need.kind);
                     out.go(Go::Run(row.key.clone(), landing(need)));
                     if need == Some(crate::service::snapshot::NeedKind::Approval) {
@@ -267,6 +272,7 @@ impl Home {
     }
 
     fn step(&mut self, motion: Motion, world: &World) {
+        self.chosen = true;
         let before = self.cursor.selected;
         let mut cursor = self.cursor;
         cursor.step(motion, self.lines.len(), self.height(world));
@@ -286,7 +292,10 @@ impl Home {
         let from = self.cursor.selected + 1;
         let after = self.lines.iter().skip(from).position(wanted).map(|at| at + from);
         match after.or_else(|| self.lines.iter().position(wanted)) {
-            Some(at) => self.place(at, world),
+            Some(at) => {
+                self.chosen = true;
+                self.place(at, world);
+            }
             None => out.say("Nothing needs you"),
         }
     }

@@ -61,7 +61,7 @@ fn typed(app: &mut App, event: KeyEvent, out: &mut Out) {
 }
 
 fn leave_field(app: &mut App, out: &mut Out) {
-    let writing = app.run.as_ref().is_some_and(|run| run.page.is_some());
+    let writing = app.run.as_ref().is_some_and(|run| run.shown_page().is_some());
     act(app, if writing { Action::Leave } else { Action::Clear }, out);
 }
 

@@ -14,10 +14,11 @@ pub use draw::draw;
 
 use super::Tab;
 use crate::service::link::Command;
-use crate::service::snapshot::{ApprovalView, ItemState, JumpTarget, RunDetail};
+use crate::service::snapshot::{ApprovalView, ItemState, JumpTarget, NeedKind, RunDetail};
 use crate::tui::keymap::{Action, Scope};
 use crate::tui::layers::{Confirm, Layer};
 use crate::tui::list::Motion;
+use crate::tui::parts;
 use crate::tui::world::{Go, Out, World};
 
 /// Code under which unviewed files are acknowledged.
@@ -94,13 +95,35 @@ impl Approval {
         None
     }
 
+    /// The decision that holds, when one was taken.
+    fn decided(view: &ApprovalView) -> Option<&str> {
+        view.decision.as_deref().filter(|_| view.stale.is_none())
+    }
+
+    /// Why nothing can be rejected or sent back now, if so.
+    fn closed(&self, view: &ApprovalView) -> Option<String> {
+        self.dead(view).or_else(|| {
+            Self::decided(view)
+                .map(|decision| format!("It is decided: {}.", parts::inside(&parts::status(decision))))
+        })
+    }
+
+    /// Whether what is approved can be published now.
+    fn publishable(&self, view: &ApprovalView, world: &World) -> bool {
+        let failed = world.detail.as_ref().and_then(|detail| detail.row.need.as_ref());
+        let failed = failed.is_some_and(|need| need.kind == NeedKind::Publication);
+        Self::decided(view) == Some("APPROVED")
+            && (failed || view.publication.is_none())
+            && self.dead(view).is_none()
+    }
+
     /// Why this verdict cannot be approved now, if so.
     fn obstacle(&self, view: &ApprovalView, world: &World) -> Option<String> {
         if let Some(dead) = self.dead(view) {
             return Some(dead);
         }
-        if view.decision.as_deref() == Some("APPROVED") && view.stale.is_none() {
-            return Some("It is approved already.".to_owned());
+        if let Some(decision) = Self::decided(view) {
+            return Some(format!("It is decided: {}.", parts::inside(&parts::status(decision))));
         }
         if view.eligibility == "NOT_ELIGIBLE" {
             return Some("This verdict may not be approved; the reasons say why.".to_owned());
@@ -211,8 +234,14 @@ impl Approval {
             out.say("A decision was sent; waiting for the answer");
             return;
         }
+        if action == Action::ApproveAndPublish && self.publishable(view, world) {
+            let words = format!("The approved patch is pushed as {} on {}.", view.branch, view.remote);
+            let confirm = Confirm::new(action, Scope::Approval, "Publish?", &words);
+            out.go(Go::Open(Layer::Confirm(confirm)));
+            return;
+        }
         let approves = matches!(action, Action::ApproveAndPublish | Action::ApproveOnly);
-        let obstacle = if approves { self.obstacle(view, world) } else { self.dead(view) };
+        let obstacle = if approves { self.obstacle(view, world) } else { self.closed(view) };
         if let Some(obstacle) = obstacle {
             out.say(obstacle);
             return;
@@ -248,8 +277,12 @@ impl Approval {
     pub fn confirmed(&mut self, action: Action, world: &World, out: &mut Out) {
         let Some(detail) = &world.detail else { return };
         let Some(view) = &detail.approval else { return };
+        if action == Action::ApproveAndPublish && self.publishable(view, world) {
+            self.sent = Some(out.send(Command::Publish { key: detail.row.key.clone() }));
+            return;
+        }
         let approves = matches!(action, Action::ApproveAndPublish | Action::ApproveOnly);
-        let obstacle = if approves { self.obstacle(view, world) } else { self.dead(view) };
+        let obstacle = if approves { self.obstacle(view, world) } else { self.closed(view) };
         if let Some(obstacle) = obstacle {
             out.say(format!("Nothing was sent. {obstacle}"));
             return;

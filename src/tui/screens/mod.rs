@@ -74,7 +74,9 @@ pub struct RunView {
     /// The tab that is shown under the page, if one is open.
     pub tab: Tab,
     /// The approval page.
-    pub page: Option<Approval>,
+    page: Option<Approval>,
+    /// Whether the person looks at a tab from the page, to come back to it.
+    aside: bool,
     /// Questions and calls that the person left for later, by id.
     pub later: HashSet<String>,
     overview: Overview,
@@ -93,6 +95,7 @@ impl RunView {
             key,
             tab: Tab::Overview,
             page: None,
+            aside: false,
             later: HashSet::new(),
             overview: Overview::default(),
             permissions: Permissions::default(),
@@ -103,10 +106,32 @@ impl RunView {
         }
     }
 
+    /// The approval page, when it is what is shown.
+    #[must_use]
+    pub fn shown_page(&self) -> Option<&Approval> {
+        self.page.as_ref().filter(|_| !self.aside)
+    }
+
+    fn shown_page_mut(&mut self) -> Option<&mut Approval> {
+        self.page.as_mut().filter(|_| !self.aside)
+    }
+
+    /// Shows a tab. From the approval page it is a look aside: going back leads to the page, as it was.
+    pub fn show_tab(&mut self, tab: Tab) {
+        self.tab = tab;
+        self.aside = self.page.is_some();
+    }
+
+    /// Goes one level out; false when there is none in this run.
+    pub fn back(&mut self) -> bool {
+        let back_to_page = std::mem::take(&mut self.aside);
+        back_to_page || self.page.take().is_some()
+    }
+
     /// Scopes of the keys, innermost first.
     #[must_use]
     pub fn scopes(&self) -> Vec<Scope> {
-        if let Some(page) = &self.page {
+        if let Some(page) = self.shown_page() {
             return if page.is_editing() { vec![Scope::Editor] } else { vec![Scope::Approval] };
         }
         if self.tab == Tab::Diff && self.diff.is_searching() {
@@ -125,7 +150,7 @@ impl RunView {
 
     /// Does an action; false when it is not one of the run view.
     pub fn act(&mut self, action: Action, world: &mut World, out: &mut Out) -> bool {
-        if let Some(page) = &mut self.page {
+        if let Some(page) = self.shown_page_mut() {
             return page.act(action, world, out);
         }
         if let Some(motion) = Motion::of(action) {
@@ -175,7 +200,7 @@ impl RunView {
     /// A click on a line.
     pub fn select(&mut self, line: usize, world: &World) {
         let area = inner(view::body(world.size));
-        if let Some(page) = &mut self.page {
+        if let Some(page) = self.shown_page_mut() {
             page.select(line);
             return;
         }
@@ -190,16 +215,16 @@ impl RunView {
 
     /// A key for an open text field.
     pub fn typed(&mut self, event: KeyEvent) {
-        match &mut self.page {
-            Some(page) => page.typed(event),
-            None if self.diff.is_searching() => self.diff.typed(event),
-            None => {}
+        if let Some(page) = self.shown_page_mut() {
+            page.typed(event);
+        } else if self.diff.is_searching() {
+            self.diff.typed(event);
         }
     }
 
     /// Pasted text for an open text field; false when there is none.
     pub fn pasted(&mut self, text: &str) -> bool {
-        match &mut self.page {
+        match self.shown_page_mut() {
             Some(page) => page.pasted(text),
             None => self.diff.pasted(text),
         }
@@ -225,6 +250,9 @@ impl RunView {
     /// Opens the approval page, bound to the verdict and patch as they are now. Where there is no verdict yet,
     /// says so. Before the detail has come, the page waits for it.
     pub fn open_approval(&mut self, world: &World, out: &mut Out) {
+        if std::mem::take(&mut self.aside) {
+            return;
+        }
         match world.detail_of(&self.key).map(|detail| detail.approval.as_ref()) {
             Some(None) => out.say("There is no verdict yet"),
             Some(Some(approval)) => self.page = Some(Approval::new(Some(approval))),
@@ -254,7 +282,7 @@ impl RunView {
                 let expected_version = detail.row.version;
                 out.send(Command::Cancel { key: self.key.clone(), expected_version });
             }
-        } else if let Some(page) = &mut self.page {
+        } else if let Some(page) = self.shown_page_mut() {
             page.confirmed(action, world, out);
         }
     }
@@ -314,7 +342,7 @@ fn inner(area: Rect) -> Rect {
 pub fn draw(run: &RunView, world: &World, buf: &mut Buffer, area: Rect, hits: &mut Hits) {
     title(run, world, buf, area);
     let content = inner(area);
-    if let Some(page) = &run.page {
+    if let Some(page) = run.shown_page() {
         Row::new(world.paint(), area.width).gap(1).put(Role::Heading, "Approval").draw(
             buf,
             area.x,

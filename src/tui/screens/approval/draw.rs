@@ -271,6 +271,7 @@ fn decisions(page: &Approval, view: &ApprovalView, world: &World, buf: &mut Buff
     let obstacle = page.obstacle(view, world);
     let (role, note) = match (&page.sent, &obstacle) {
         (Some(_), _) => (Role::Accent, "Sent; waiting for the answer …".to_owned()),
+        (None, Some(words)) if Approval::decided(view).is_some() => (Role::Badge, words.clone()),
         (None, Some(words)) => (Role::Warn, format!("Cannot be approved: {}", parts::inside(words))),
         (None, None) => (Role::Good, "Ready. Each decision asks once more.".to_owned()),
     };
@@ -285,6 +286,14 @@ fn decisions(page: &Approval, view: &ApprovalView, world: &World, buf: &mut Buff
     ];
     let mut row = Row::new(world.paint(), area.width);
     let mut y = area.y + 2;
+    if Approval::decided(view).is_some() {
+        if page.publishable(view, world) {
+            let key = world.keymap.key(Action::ApproveAndPublish);
+            row.put(Role::Accent, &key).put(Role::Text, " publish");
+        }
+        row.draw(buf, area.x, y);
+        return;
+    }
     for (action, words, approves) in actions {
         if approves && view.eligibility == "NOT_ELIGIBLE" {
             continue;
