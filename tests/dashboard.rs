@@ -1,4 +1,5 @@
 //! What the dashboard does with keys, clicks, pastes and answers: above all what it must not do by accident.
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod support;
 

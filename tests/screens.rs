@@ -1,4 +1,5 @@
 //! Every screen and modal of the dashboard as a snapshot: letters and looks, in several sizes and themes.
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod support;
 

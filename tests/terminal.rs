@@ -1,6 +1,7 @@
 //! The dashboard on a real pseudo-terminal: it draws, and whatever ends it, the terminal is left as it was.
 //!
 //! The dashboard runs in a child of this test program, so that signals reach a whole process.
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::io::{Read, Write};
 use std::num::NonZero;

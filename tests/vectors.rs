@@ -1,5 +1,6 @@
 //! Recorded vectors of the protocol. The folder is `$TELIC_CONFORMANCE_DIR`, or `../shared/conformance` beside
 //! the checkout; where it is missing, each test says that it was skipped.
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use serde_json::{Map, Value};
 use std::path::PathBuf;

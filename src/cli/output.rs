@@ -22,18 +22,19 @@ pub struct Failure {
     exit: u8,
     code: String,
     message: String,
-    details: Map<String, Value>,
+    /// On the heap, so that a result is no larger than its common case.
+    details: Box<Map<String, Value>>,
 }
 
 impl Failure {
     /// The command was called wrongly.
     pub(super) fn usage(message: impl Display) -> Self {
-        Self { exit: USAGE, code: "usage".into(), message: message.to_string(), details: Map::new() }
+        Self { exit: USAGE, code: "usage".into(), message: message.to_string(), details: Box::default() }
     }
 
     /// The command failed with a stable code.
     pub(super) fn coded(code: impl Into<String>, message: impl Display) -> Self {
-        Self { exit: FAILED, code: code.into(), message: message.to_string(), details: Map::new() }
+        Self { exit: FAILED, code: code.into(), message: message.to_string(), details: Box::default() }
     }
 
     /// The same failure with another exit code.
@@ -53,7 +54,7 @@ impl Failure {
         if as_json {
             let mut answer = json!({ "ok": false, "code": self.code, "error": self.message });
             if let Some(object) = answer.as_object_mut() {
-                object.extend(self.details.clone());
+                object.extend((*self.details).clone());
             }
             print_line(&answer.to_string());
         }

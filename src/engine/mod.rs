@@ -91,7 +91,7 @@ pub fn start(settings: &Settings, stores: Vec<(String, Store)>) -> (Link, Engine
     let asked = wakes.clone();
     std::thread::spawn(move || {
         while let Ok(request) = end.requests.recv() {
-            if asked.send(Wake::Asked(request)).is_err() {
+            if asked.send(Wake::Asked(Box::new(request))).is_err() {
                 return;
             }
         }

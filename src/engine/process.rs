@@ -15,7 +15,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -194,12 +194,8 @@ pub fn run(
     // What is still in the group outlived its leader (V-8).
     let left_behind = killpg(Pid::from_raw(pid), Signal::SIGKILL).is_ok();
     let until = Instant::now() + DRAIN;
-    loop {
-        match readers.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(()) => {}
-            Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => break,
-        }
-    }
+    // Until every reader is done, or for as long as is waited.
+    while readers.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
     let dropped = log.lock().unwrap_or_else(PoisonError::into_inner).finish();
     let end = ours.unwrap_or_else(|| match status {
         Some(status) => {

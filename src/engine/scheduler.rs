@@ -32,7 +32,7 @@ pub(super) enum Wake {
     /// A store cannot be followed.
     Broken(usize, String),
     /// The dashboard asks.
-    Asked(Request),
+    Asked(Box<Request>),
     /// The dashboard is gone.
     Alone,
     /// A worker is done with a run.
@@ -127,7 +127,7 @@ impl Scheduler {
         for waker in wakers {
             waker.wake();
         }
-        for (_, (stop, _)) in self.busy.iter() {
+        for (stop, _) in self.busy.values() {
             stop.request();
         }
         for (_, (_, thread)) in self.busy.drain() {
@@ -190,7 +190,7 @@ impl Scheduler {
                 news
             }
             Wake::Asked(request) => {
-                self.carry_out(request);
+                self.carry_out(*request);
                 false
             }
             Wake::Alone => {

@@ -25,7 +25,7 @@ pub(super) fn verify(
     held: &mut Held,
     folder: &Path,
     logs: &Path,
-    consent: Result<(), String>,
+    consent: &Result<(), String>,
     stop: &Stop,
 ) -> Result<VerificationReport, EngineError> {
     let started_at = now();
@@ -33,7 +33,7 @@ pub(super) fn verify(
     let mut checks = Vec::new();
     let mut skip_reason = None;
     for plan in &spec.verification_plan {
-        let check = match &consent {
+        let check = match consent {
             Ok(()) => run_check(held, plan, &spec, folder, logs, stop)?,
             Err(why) => {
                 skip_reason = Some(why.clone());

@@ -398,7 +398,7 @@ fn check_in_clean_worktree(
     let clean =
         Worktree::create_with_patch(repository, &root, &name, &base, &capture.diff, Some(&capture.tree))?;
     let consent = consent(shop, held);
-    let report = verifier::verify(held, clean.path(), folder, consent, stop);
+    let report = verifier::verify(held, clean.path(), folder, &consent, stop);
     // What the checks left behind is of no use; a folder that stays is found again by the collector.
     if let Err(error) = clean.remove(&root) {
         tracing::warn!(%error, "a verification worktree stays");

@@ -95,6 +95,7 @@ wire_object! {
 
 wire_choice! {
     /// What a run wants next.
+    #[expect(clippy::large_enum_variant, reason = "the largest variant is the usual one, and a run holds one action")]
     pub enum NextAction by "kind" {
         /// A role must submit an artifact.
         Phase(PhaseAction) = "phase",

@@ -36,7 +36,8 @@ pub(super) fn run(given: &DemoArguments, as_json: bool) -> Result<ExitCode, Fail
     if !(given.pace.is_finite() && (0.0..=100.0).contains(&given.pace)) {
         return Err(Failure::usage("--pace must be from 0 to 100"));
     }
-    if !given.headless && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !given.headless && !terminal {
         return Err(Failure::usage("the demo needs a terminal; without one use telic demo --headless"));
     }
     let temporary = match &given.folder {

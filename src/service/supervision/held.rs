@@ -444,10 +444,10 @@ impl Held {
         artifacts: &[ArtifactId],
     ) -> Result<(), ServiceError> {
         let at = now();
-        let with = Step { artifacts: artifacts.to_vec(), ..step.0.clone() };
-        let ended = with.end(status, failure, at)?;
+        let Stepping(begun) = step;
+        let ended = Step { artifacts: artifacts.to_vec(), ..begun.clone() }.end(status, failure, at)?;
         let mut change = Change::new();
-        change.replace(&step.0, &ended)?;
+        change.replace(&begun, &ended)?;
         self.step_event(&mut change, EventType::StepEnded, &ended, at)?;
         self.commit(change)
     }

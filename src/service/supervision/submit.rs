@@ -217,7 +217,7 @@ impl Supervision {
         let at = now();
         let codes: Vec<&str> = reasons.iter().map(|reason| reason.code.as_str()).collect();
         let data = Map::from_iter([("reasons".to_owned(), json!(codes))]);
-        let denied = task.deny(reasons.clone(), at)?;
+        let denied = task.deny(reasons, at)?;
         change.insert(&denied)?;
         for (event_type, data) in [(EventType::TaskSubmitted, Map::new()), (EventType::TaskDenied, data)] {
             let mut event = self.event(event_type, None, None, data, at);
