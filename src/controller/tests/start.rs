@@ -156,9 +156,11 @@ fn each_check_refuses_with_its_own_code() {
 }
 
 #[test]
-fn a_request_that_fits_in_units_fits_whatever_its_script() {
-    let long = StartInput { original_request: "é".repeat(32_768), ..input(IntentMode::ReportOnly) };
-    assert!(start(&long, &stamp(), &NoFacts).is_ok());
+fn a_request_that_grounding_would_refuse_for_its_bytes_starts_no_run() {
+    let with = |count| StartInput { original_request: "é".repeat(count), ..input(IntentMode::ReportOnly) };
+    assert!(start(&with(16_384), &stamp(), &NoFacts).is_ok());
+    let refusal = start(&with(16_385), &stamp(), &NoFacts).unwrap_err();
+    assert_eq!((refusal.code, refusal.rule), (Code::RequestTooLong, Some("C-ST-2")));
 }
 
 #[test]
