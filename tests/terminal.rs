@@ -49,10 +49,27 @@ fn the_dashboard_of_the_other_tests() {
 
 struct Terminal {
     child: Box<dyn Child + Send + Sync>,
+    // None once the terminal was taken away.
+    line: Option<Line>,
+    screen: vt100::Parser,
+}
+
+/// What of a terminal the program in it can miss.
+struct Line {
     _master: Box<dyn MasterPty + Send>,
     writer: Box<dyn Write + Send>,
     output: Receiver<Vec<u8>>,
-    screen: vt100::Parser,
+    reading: std::thread::JoinHandle<()>,
+}
+
+impl Drop for Terminal {
+    /// A test that fails leaves no dashboard behind.
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
 }
 
 impl Terminal {
@@ -71,7 +88,7 @@ impl Terminal {
         let mut reader = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();
         let (sender, output) = channel();
-        std::thread::spawn(move || {
+        let reading = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = reader.read(&mut bytes) {
                 if sender.send(bytes[..count].to_vec()).is_err() {
@@ -80,7 +97,8 @@ impl Terminal {
             }
         });
         let (rows, columns) = (NonZero::new(24).unwrap(), NonZero::new(80).unwrap());
-        Terminal { child, _master: pair.master, writer, output, screen: vt100::Parser::new(rows, columns, 0) }
+        let line = Some(Line { _master: pair.master, writer, output, reading });
+        Terminal { child, line, screen: vt100::Parser::new(rows, columns, 0) }
     }
 
     /// Reads on until the screen is as wanted.
@@ -88,7 +106,7 @@ impl Terminal {
         let deadline = Instant::now() + Duration::from_secs(30);
         while !wanted(self.screen.screen()) {
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.output.recv_timeout(left) {
+            match self.line.as_ref().unwrap().output.recv_timeout(left) {
                 Ok(bytes) => self.screen.process(&bytes),
                 Err(_) => panic!("not {what}:\n{}", self.screen.screen().contents()),
             }
@@ -100,8 +118,19 @@ impl Terminal {
     }
 
     fn press(&mut self, keys: &str) {
-        self.writer.write_all(keys.as_bytes()).unwrap();
-        self.writer.flush().unwrap();
+        let line = self.line.as_mut().unwrap();
+        line.writer.write_all(keys.as_bytes()).unwrap();
+        line.writer.flush().unwrap();
+    }
+
+    /// Closes the terminal's window: nobody reads or writes any more.
+    fn vanish(&mut self) {
+        // What the key makes the dashboard draw ends the thread that reads, which holds the terminal open.
+        self.press("?");
+        let Line { _master, writer, output, reading } = self.line.take().unwrap();
+        drop(output);
+        reading.join().unwrap();
+        drop(writer);
     }
 
     fn pid(&self) -> Pid {
@@ -187,4 +216,17 @@ fn pasted_text_fires_no_key() {
     terminal.shows("Pasted text was dropped");
     terminal.signal(Signal::SIGTERM);
     terminal.ends_with(11);
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_it() {
+    let mut terminal = Terminal::start("plain");
+    terminal.shows("Needs you");
+    terminal.vanish();
+    let pid = terminal.pid();
+    let (ended, end) = channel();
+    std::thread::spawn(move || ended.send(waitpid(pid, None)));
+    let status = end.recv_timeout(Duration::from_secs(30)).expect("it runs on without a terminal");
+    // It may end by its own doing or by the hang-up, but it ends.
+    assert!(matches!(status, Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..))), "{status:?}");
 }

@@ -1,7 +1,7 @@
 //! The dashboard's state and its one pure transition: a message in, effects out.
 //!
 //! Owns the order in which things are asked (top modal, tab, run, home, everything else) and what a change of
-//! place means. Screens own their state and actions, [`super::input`] turns keys, mouse and paste into actions.
+//! place means. Screens own their state and actions, `input` turns keys, mouse and paste into actions.
 
 use super::home::Home;
 use super::input;

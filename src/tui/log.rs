@@ -43,12 +43,16 @@ impl LogSlot {
         LogSlot { artifact: artifact.to_owned(), ..LogSlot::default() }
     }
 
-    /// Takes a window in. One that does not go on where the last ended is dropped.
+    /// Takes a window in. One that does not go on where the last ended is dropped. An empty window is the end,
+    /// whatever size it claims: otherwise a log that cannot be read to its end would be asked for without pause.
     pub fn take(&mut self, from: u64, bytes: &[u8], total: u64) {
         self.loading = false;
         self.total = total;
         if from != self.next {
             return;
+        }
+        if bytes.is_empty() {
+            self.total = self.next;
         }
         self.next += bytes.len() as u64;
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -178,6 +182,17 @@ fn sgr(mut style: Style, parameters: &str) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_window_ends_a_log_that_claims_to_be_longer() {
+        let mut log = LogSlot::new("log");
+        log.take(0, b"one\n", 10);
+        assert!(log.has_more());
+        log.take(4, b"", 10);
+        assert!(!log.has_more());
+        log.take(4, b"two\n", 12);
+        assert_eq!((log.len(), log.has_more()), (2, true), "it goes on when more was written");
+    }
 
     fn plain(line: &str) -> String {
         pieces(line).into_iter().map(|piece| piece.text).collect()

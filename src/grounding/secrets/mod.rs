@@ -1,7 +1,7 @@
 //! Likely credentials in a text (`grounding.md` 7 and 10.10).
 //!
-//! Owns the question "may this text be stored?". The [`floor`] is fixed by the specification and shared with
-//! every other program of the protocol; the [`extended`] rules stand on top of it, can only exclude more, and
+//! Owns the question "may this text be stored?". The `floor` is fixed by the specification and shared with
+//! every other program of the protocol; the `extended` rules stand on top of it, can only exclude more, and
 //! can be switched off. A hit names its rule and its line, never the text. Every rule reads the text once from
 //! front to back: no input makes it slow.
 //!
