@@ -303,3 +303,13 @@ fn the_prompt_carries_the_request_as_a_string_and_repairs_split_words() {
     server.send(r#"{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"other"}}"#);
     assert_eq!(code(&server.receive()), -32602);
 }
+
+#[test]
+fn a_repository_on_the_command_line_goes_before_the_environment() {
+    let (site, other) = (Site::new(), Site::new());
+    let mut command = mcp_support::command(&other.root(), &site.state());
+    command.arg("--repo").arg(site.root());
+    let mut server = Server::spawn(command);
+    let run = server.call("telic_start_run", &json!({ "original_request": "x", "mode": "report_only" }));
+    assert_eq!(run["run"]["repositoryRoot"].as_str(), site.root().to_str());
+}

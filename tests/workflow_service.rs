@@ -42,7 +42,7 @@ impl Place {
 }
 
 fn tokens(workflow: &Workflow, run_id: &str) -> Tokens {
-    Tokens::of(&*workflow.view(run_id).unwrap())
+    Tokens::of(&workflow.view(run_id).unwrap())
 }
 
 fn counts(workflow: &Workflow, run_id: &str) -> (usize, usize) {
@@ -108,7 +108,7 @@ fn a_cancel_while_grounding_wins_and_the_grounding_leaves_nothing() {
     let refused = host.ground(&run, &tokens, Vec::new(), Budget::default(), Watch::default()).unwrap_err();
     assert_eq!(refused.code(), "stale_version");
     assert_eq!(counts(&host, &run), before);
-    let again = host.cancel(&run, &Tokens::of(&*host.view(&run).unwrap())).unwrap();
+    let again = host.cancel(&run, &Tokens::of(&host.view(&run).unwrap())).unwrap();
     assert!(!again.changed, "a run that has ended stays as it is");
 }
 

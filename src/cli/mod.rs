@@ -103,7 +103,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Demo(given)) => demo::run(given, arguments.place.json),
         Some(Command::Render(given)) => render::run(given, &arguments.place),
         Some(Command::Doctor) => doctor::run(&arguments.place),
-        Some(Command::Mcp(given)) => mcp::run(given),
+        Some(Command::Mcp(given)) => Ok(mcp::run(given, &arguments.place)),
         Some(Command::Agent(command)) => agent::run(command),
         Some(Command::Validate(given)) => validate::run(given, arguments.place.json),
         Some(Command::Schema(given)) => schema::run(given),

@@ -47,14 +47,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The repository and store that the environment names, checked without creating anything.
+    /// The repository that was given, else the one that the environment names, and its store, checked without creating
+    /// anything.
     ///
     /// # Errors
     /// What is wrong, in one line: the root does not exist or is no folder, or root and state overlap.
-    pub fn of_process(schemas: Schemas) -> Result<Self, String> {
+    pub fn of_process(schemas: Schemas, repo: Option<&Path>) -> Result<Self, String> {
         let surroundings = Surroundings::of_process().map_err(|error| error.to_string())?;
         let repository_root =
-            paths::repository_root(&surroundings, None).map_err(|error| error.to_string())?;
+            paths::repository_root(&surroundings, repo).map_err(|error| error.to_string())?;
         if !repository_root.is_dir() {
             return Err(format!("the repository root {} is no folder", repository_root.display()));
         }
