@@ -14,11 +14,13 @@ mod mcp;
 mod output;
 mod place;
 mod render;
+mod rules;
 mod runs;
 mod schema;
 mod session;
 mod show;
 mod stores;
+mod task;
 mod validate;
 
 pub use output::Failure;
@@ -46,6 +48,13 @@ enum Command {
     Trace(show::OneRun),
     /// Show one artifact of a run
     Artifact(artifact::ArtifactArguments),
+    /// Tasks that the engine turns into runs
+    #[command(subcommand)]
+    Task(task::TaskCommand),
+    /// Work on queued runs without a terminal
+    Engine,
+    /// Consent to the commands that a repository's policy runs on this machine
+    Trust(task::TrustArguments),
     /// Answer the question of a run
     Answer(decide::AnswerArguments),
     /// Approve the verdict of a run
@@ -73,6 +82,8 @@ enum Command {
     Validate(validate::ValidateArguments),
     /// Print the JSON Schema of an artifact type
     Schema(schema::SchemaArguments),
+    /// List the rules that the controller checks
+    Rules(rules::RulesArguments),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArguments),
 }
@@ -94,6 +105,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Show(given)) => show::show(given, &arguments.place),
         Some(Command::Trace(given)) => show::trace(given, &arguments.place),
         Some(Command::Artifact(given)) => artifact::run(given, &arguments.place),
+        Some(Command::Task(command)) => task::task(command, &arguments.place),
+        Some(Command::Engine) => task::engine(&arguments.place),
+        Some(Command::Trust(given)) => task::trust(given, &arguments.place),
         Some(Command::Answer(given)) => decide::answer(given, &arguments.place),
         Some(Command::Approve(given)) => decide::approve(given, &arguments.place),
         Some(Command::Reject(given)) => decide::reject(given, &arguments.place),
@@ -107,6 +121,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Agent(command)) => agent::run(command),
         Some(Command::Validate(given)) => validate::run(given, arguments.place.json),
         Some(Command::Schema(given)) => schema::run(given),
+        Some(Command::Rules(given)) => rules::run(given, arguments.place.json),
         Some(Command::Completions(given)) => completions::run(given),
         None => dashboard::run(&arguments.place),
     }

@@ -1,6 +1,6 @@
 //! Consent: commands that a repository brings run on this machine only after a person has seen them.
 
-use crate::domain::{CheckSource, ExecutionSpec};
+use crate::domain::{CheckSource, ExecutionSpec, PolicyFile};
 use sha2::{Digest, Sha256};
 
 /// What has to be consented to: the commands of one repository, whole.
@@ -25,6 +25,17 @@ impl Question {
             commands.push(spec.judge.command.join(" "));
         }
         (!commands.is_empty()).then(|| Self { repository: spec.repository.clone(), commands })
+    }
+
+    /// The commands that a repository's policy would run, in the order of [`Question::of`].
+    #[must_use]
+    pub fn commands_of(policy: &PolicyFile) -> Vec<String> {
+        let mut commands: Vec<String> =
+            policy.verification.checks.iter().map(|check| check.command.clone()).collect();
+        commands.extend(
+            policy.judge.command.iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")),
+        );
+        commands
     }
 
     /// The fact under which the consent is remembered: repository and command list, so that a changed list

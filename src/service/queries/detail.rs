@@ -9,6 +9,7 @@ use crate::service::snapshot::{
     ArtifactLine, AttemptView, ChoiceView, ClarificationView, DecisionLine, Fact, Gauge, MessageView,
     NextStep, RunDetail, StepView, TraceLine,
 };
+use crate::service::workflow::policy_of;
 use crate::store::{Digest, EventRecord};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ fn workflow(
     detail.next_action = next_step(view);
     detail.budgets = workflow_budgets(view, events.len());
     detail.stop_conditions = stop_conditions(view);
-    detail.permissions = permissions::table(view, spec);
+    detail.permissions = permissions::table(view, spec.map(policy_of).as_ref());
     detail.decisions = events.iter().rev().filter_map(decision).collect();
     detail.trace = Arc::new(events.iter().map(trace_line).collect());
     detail.artifacts = artifacts(queries, view, events)?;

@@ -173,6 +173,17 @@ impl Supervision {
         Ok(queued)
     }
 
+    /// The policy that the repository's head commit holds.
+    ///
+    /// # Errors
+    /// There is no repository, or the policy cannot be read; its line is named.
+    pub fn policy_at_head(&self, folder: &std::path::Path) -> Result<PolicyFile, ServiceError> {
+        let repository = Repository::discover(folder)?;
+        let head = repository.resolve("HEAD")?;
+        let text = repository.file_at(&head, &RepoPath::from(POLICY_PATH))?;
+        read_policy(text.as_deref()).map_err(|reasons| denied(&reasons))
+    }
+
     fn draft(&self, draft: TaskDraft, at: crate::domain::Timestamp) -> Task {
         let first = script_trim(&draft.instruction).lines().next().unwrap_or_default();
         let title =
