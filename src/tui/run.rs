@@ -297,7 +297,7 @@ impl Loop {
 fn read_input(events: Sender<Event>, stop: Arc<AtomicBool>) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         while !stop.load(Ordering::SeqCst) {
-            match event::poll(Duration::from_millis(500)) {
+            match event::poll(Duration::from_millis(150)) {
                 Ok(false) => continue,
                 Ok(true) => {}
                 // The terminal is gone: what follows is the same as a hang-up.
