@@ -2,6 +2,7 @@
 //!
 //! A key that is not known is an error that names it and its line; nothing is ignored silently.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LIMIT: u64 = 1 << 20;
 
 /// Everything a user can set; every key is optional.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The name under which decisions are recorded (AP-5); without it git's `user.email`, then the login name.
@@ -30,7 +31,7 @@ pub struct Config {
 }
 
 /// Which characters the dashboard draws with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Glyphs {
     /// Lines, arrows and marks.
@@ -40,7 +41,7 @@ pub enum Glyphs {
 }
 
 /// How an agent is started (`execution.md`, Agents).
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Agent {
     /// Program and arguments with the placeholders `{prompt}`, `{prompt_file}`, `{workspace}`, `{run_id}`,
@@ -58,7 +59,7 @@ pub struct Agent {
 }
 
 /// What an agent reads from its standard input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentInput {
     /// Nothing.
@@ -139,6 +140,12 @@ impl Config {
         Ok(config)
     }
 
+    /// The JSON Schema of the file, for editors that complete and check it.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Self).to_value()
+    }
+
     /// The configuration file of this user.
     ///
     /// `TELIC_CONFIG`, else `$XDG_CONFIG_HOME/telic/config.toml`, else `~/.config/telic/config.toml`.
@@ -167,6 +174,17 @@ mod tests {
         assert_eq!(error.code(), "config_malformed");
         let text = error.to_string();
         assert!(text.contains("line 2") && text.contains("them"), "{text}");
+    }
+
+    #[test]
+    fn the_schema_knows_every_key_and_no_other() {
+        let schema = Config::schema();
+        let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["actor", "theme", "glyphs", "workers", "agent", "agents", "keys"]);
+        assert_eq!(schema["additionalProperties"], false);
+        let agent = &schema["$defs"]["Agent"];
+        assert_eq!(agent["required"], serde_json::json!(["command"]));
+        assert_eq!(agent["properties"]["timeout"]["default"], 3600);
     }
 
     #[test]

@@ -80,7 +80,7 @@ enum Command {
     Agent(agent::AgentCommand),
     /// Check the body of an artifact against its type
     Validate(validate::ValidateArguments),
-    /// Print the JSON Schema of an artifact type
+    /// Print the JSON Schema of an artifact type or of the configuration
     Schema(schema::SchemaArguments),
     /// List the rules that the controller checks
     Rules(rules::RulesArguments),

@@ -76,12 +76,6 @@ impl From<crate::service::ServiceError> for Failure {
     }
 }
 
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Self::coded("failed", format!("{error:#}"))
-    }
-}
-
 /// Prints a line; a reader that has gone away ends the program quietly.
 pub(super) fn print_line(line: &str) {
     let mut out = io::stdout().lock();
