@@ -123,3 +123,65 @@ fn opening_the_reference_store_for_writing_keeps_all_it_says() {
     drop(store);
     compare(&Store::open_read_only(&state).unwrap(), &expected);
 }
+
+/// Runs the program on a state directory.
+fn telic(state: &Path, arguments: &[&str]) -> Value {
+    let home = state.parent().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_telic"))
+        .args(arguments)
+        .arg("--json")
+        .env("TELIC_STATE_DIR", state)
+        .env("HOME", home)
+        .env_remove("TELIC_REPOSITORY_ROOT")
+        .env_remove("TELIC_RUN_ID")
+        .env_remove("XDG_CONFIG_HOME")
+        .current_dir(home)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The columns of the reference's three tables, as the ledger declares them.
+fn columns(state: &Path) -> Vec<Vec<String>> {
+    let ledger = rusqlite::Connection::open(state.join("ledger.sqlite3")).unwrap();
+    let of = |table: &str| {
+        let sql = "SELECT name || ' ' || type || ' ' || \"notnull\" || ' ' || pk FROM pragma_table_info(?1)";
+        let mut statement = ledger.prepare(sql).unwrap();
+        let rows = statement.query_map([table], |row| row.get(0)).unwrap();
+        rows.collect::<Result<Vec<String>, _>>().unwrap()
+    };
+    ["runs", "artifacts", "trace_events"].map(of).to_vec()
+}
+
+#[test]
+fn the_program_lists_shows_and_answers_runs_of_the_reference_and_leaves_its_tables_as_they_are() {
+    let Some((_temp, state, expected)) = reference_store() else { return };
+    let before = columns(&state);
+    assert!(before.iter().all(|columns| !columns.is_empty()), "{before:?}");
+    let listed = telic(&state, &["runs"]);
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 10);
+    assert_eq!(listed["faults"], serde_json::json!([]));
+    for run in &expected {
+        let id = run["runId"].as_str().unwrap();
+        let shown = telic(&state, &["show", id]);
+        assert_eq!(shown["run"]["row"]["workflowStatus"], run["status"], "{id}");
+    }
+    let waiting: Vec<&Value> =
+        expected.iter().filter(|run| run["status"] == "awaiting_clarification").collect();
+    let [waiting] = waiting[..] else { panic!("one run waits") };
+    let id = waiting["runId"].as_str().unwrap();
+    telic(&state, &["answer", id, "half-up", "--yes-i-am", "tester"]);
+
+    assert_eq!(columns(&state), before);
+    let store = Store::open_read_only(&state).unwrap();
+    let run = store.run(id).unwrap();
+    assert_eq!(run.status, "running");
+    assert_eq!(run.version, waiting["version"].as_i64().unwrap() + 1);
+    let artifacts = store.artifacts(id).unwrap();
+    let answer = artifacts.last().unwrap();
+    assert_eq!((answer.kind.as_str(), answer.producer.as_str()), ("UserMessage", "user"));
+    assert_eq!(store.body(answer).unwrap()["content"], "half-up");
+    assert!(store.verify_blobs(None).unwrap().is_empty());
+}

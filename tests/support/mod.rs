@@ -1,5 +1,9 @@
-//! What the dashboard's tests share: the sample world on a stage, and worlds that are meant to hurt.
+//! What the tests share: the dashboard's sample world on a stage, worlds that are meant to hurt, a terminal, the
+//! program as a process, and what a demo has to leave behind.
 #![allow(dead_code, reason = "each test file uses its own part")]
+
+pub mod program;
+pub mod terminal;
 
 use std::sync::Arc;
 
