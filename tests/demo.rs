@@ -45,7 +45,7 @@ fn assert_everything_was_decided(left: &Left) {
     assert_eq!(left.verdict(&fixed).status, VerdictStatus::Success);
     let publication = fixed.publication.clone().unwrap();
     assert_eq!(publication.status, PublicationStatus::Pushed);
-    assert_eq!(left.branches(), [publication.branch.clone()]);
+    assert_eq!(left.branches(), std::slice::from_ref(&publication.branch));
 
     let remote = left.folder.join("remote.git");
     let of_branch = |what: &str| git(&remote, &["rev-parse", &format!("{}{what}", publication.branch)]);

@@ -6,6 +6,7 @@
 mod support;
 
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
