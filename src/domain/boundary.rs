@@ -274,33 +274,3 @@ pub fn leaves_repository(path: &RepoPath, target: &[u8]) -> bool {
     }
     false
 }
-
-/// What a checkout looked like at a moment (P-9).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckoutState {
-    /// What HEAD names, and the commit.
-    pub head: String,
-    /// Digest of all refs that the run does not own.
-    pub refs: String,
-    /// Changed and untracked paths, each with a digest of its state.
-    pub status: std::collections::BTreeMap<RepoPath, String>,
-}
-
-/// What changed in a checkout between two moments (P-9): paths, and `HEAD` or `refs` where these moved.
-#[must_use]
-pub fn checkout_changes(before: &CheckoutState, after: &CheckoutState) -> Vec<RepoPath> {
-    let mut changed = Vec::new();
-    if before.head != after.head {
-        changed.push(RepoPath::from("HEAD"));
-    }
-    if before.refs != after.refs {
-        changed.push(RepoPath::from("refs"));
-    }
-    let differs = |path: &&RepoPath| before.status.get(*path) != after.status.get(*path);
-    let mut paths: Vec<RepoPath> =
-        before.status.keys().chain(after.status.keys()).filter(differs).cloned().collect();
-    paths.sort();
-    paths.dedup();
-    changed.extend(paths);
-    changed
-}

@@ -38,7 +38,7 @@ impl From<GitError> for ServiceError {
 
 impl From<DomainError> for ServiceError {
     fn from(error: DomainError) -> Self {
-        Self::invalid(error.code.as_str(), format!("{error} ({})", error.rule))
+        Self::invalid(error.code.as_str(), &error)
     }
 }
 
