@@ -190,3 +190,34 @@ fn after_a_kill_at_the_answer_the_answer_counts_and_is_not_asked_for_again() {
     });
     goes_on(&left, &folder);
 }
+#[test]
+fn after_a_kill_while_the_patch_is_verified_it_is_verified_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("demo");
+    let left = killed_when(temp.path(), &folder, &["--pace", "0"], |left| {
+        left.run("Ship baskets").status == RunStatus::Verifying
+    });
+    goes_on(&left, &folder);
+}
+
+#[test]
+fn a_run_that_lost_its_last_attempt_ends_with_a_verdict_that_says_so() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("demo");
+    let left = killed_when(temp.path(), &folder, &["--pace", "1"], |left| {
+        !submitted(&left.store, &left.run("Ship baskets")).is_empty()
+    });
+    let state = folder.join("state");
+    let store = Store::open(&state).unwrap();
+    let run = left.run("Ship baskets");
+    let mut change = Change::new();
+    change.replace(&run, &Run { attempts_used: 1000, ..run.clone() }).unwrap();
+    store.commit(&change).unwrap();
+    let_leases_run_out(&state);
+    work_to_the_end(&folder);
+    let run = left.run("Ship baskets");
+    assert_eq!((run.status, run.failure_code.as_deref()), (RunStatus::Failed, Some("worker_lost")));
+    let verdict = left.verdict(&run);
+    assert_eq!(verdict.status, telic::domain::VerdictStatus::FailedInfrastructure);
+    assert_eq!(left.run("Run the tests").status, RunStatus::Failed);
+}

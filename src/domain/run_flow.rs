@@ -19,12 +19,12 @@ impl RunStatus {
             PreparingWorkspace, Queued, RunningAgent, Verifying,
         };
         match (self, to) {
-            (Created | Leased | PreparingWorkspace | RunningAgent, Queued)
+            (Created | Leased | PreparingWorkspace | RunningAgent | Verifying | Judging, Queued)
             | (Queued, Leased)
             | (Leased, PreparingWorkspace)
             | (PreparingWorkspace, RunningAgent | Failed)
             | (RunningAgent, RunningAgent | Verifying | Failed | Expired)
-            | (Verifying, Judging)
+            | (Verifying, Judging | Failed)
             | (Judging, NeedsApproval | Completed | Failed)
             | (NeedsApproval, Completed | Verifying)
             | (Completed, Verifying) => true,
@@ -33,6 +33,10 @@ impl RunStatus {
         }
     }
 }
+
+/// Where a run can lose its worker; what was verified or judged until then is done again.
+const WORKED_ON: [RunStatus; 4] =
+    [RunStatus::PreparingWorkspace, RunStatus::RunningAgent, RunStatus::Verifying, RunStatus::Judging];
 
 /// Where the verdict sends a run that is being judged.
 #[must_use]
@@ -189,7 +193,7 @@ impl Run {
     /// # Errors
     /// `attempts_spent` when none is left; no such transition.
     pub fn requeue(&self, attempts_allowed: u32, at: Timestamp) -> Result<Self, DomainError> {
-        self.expect(&[RunStatus::PreparingWorkspace, RunStatus::RunningAgent], RunStatus::Queued)?;
+        self.expect(&WORKED_ON, RunStatus::Queued)?;
         if self.attempts_used >= attempts_allowed {
             let message = format!("run {} used all of its {attempts_allowed} attempts", self.id);
             return Err(DomainError::new(DomainCode::AttemptsSpent, "A-4", message));
@@ -202,7 +206,7 @@ impl Run {
     /// # Errors
     /// `verdict_mismatch`; no such transition.
     pub fn fail(&self, failure_code: &str, verdict: &Verdict, at: Timestamp) -> Result<Self, DomainError> {
-        self.expect(&[RunStatus::PreparingWorkspace, RunStatus::RunningAgent], RunStatus::Failed)?;
+        self.expect(&WORKED_ON, RunStatus::Failed)?;
         let failure_code = Some(failure_code.to_owned());
         Ok(Self { failure_code, ..self.ended(RunStatus::Failed, verdict, at)? })
     }

@@ -4,7 +4,8 @@ use super::shop::Shop;
 use super::{EngineError, judge, publisher};
 use crate::controller::Schemas;
 use crate::domain::{
-    ApprovalChannel, ApprovalDecision, AutonomyLevel, IntentMode, RunArtifact, Source, TaskType,
+    ApprovalChannel, ApprovalDecision, AutonomyLevel, FailureCode, IntentMode, Run, RunArtifact, Source,
+    TaskType,
 };
 use crate::service::ServiceError;
 use crate::service::link::{Command, NewTask, Reply};
@@ -151,6 +152,23 @@ pub(super) fn cancel(shop: &Shop, run_id: &str, version: u64) -> Result<String, 
     let verdict = judge::verdict(shop, &run, &spec, &basis)?;
     shop.supervision.cancelled(&run, &verdict)?;
     Ok("cancelled".to_owned())
+}
+
+/// Ends a run whose worker was lost with its last attempt.
+pub(super) fn lost(shop: &Shop, run: &Run) -> Result<(), EngineError> {
+    let spec = shop.supervision.spec(run)?;
+    let view = shop.supervision.views().view(run.id.as_str()).ok();
+    let basis = judge::Basis {
+        view: view.as_deref(),
+        patch: None,
+        verification: None,
+        judge: None,
+        infrastructure: Some(FailureCode::WorkerLost),
+        cancelled: false,
+    };
+    let verdict = judge::verdict(shop, run, &spec, &basis)?;
+    shop.supervision.lost(run, &verdict)?;
+    Ok(())
 }
 
 fn decide(shop: &Shop, run_id: &str, decision: &Decision, word: &str) -> Result<String, EngineError> {

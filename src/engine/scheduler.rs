@@ -338,6 +338,10 @@ impl Scheduler {
                 end_orphan(identity(process));
             }
             tracing::warn!(run = %run.id, attempt = %attempt.id, "a lease ran out");
+            // What did not go back to the queue has no attempt left.
+            if !run.status.is_terminal() && !run.host_driven && run.status != RunStatus::Queued {
+                desk::lost(&shop, &run)?;
+            }
         }
         for run in shop.supervision.paused()? {
             let view = shop.supervision.views().view(run.id.as_str())?;

@@ -152,6 +152,27 @@ impl Supervision {
     pub fn cancelled(&self, run: &Run, verdict: &Verdict) -> Result<Run, ServiceError> {
         let at = now();
         let ended = run.cancel(verdict, at)?;
+        self.end(run, ended, verdict, EventType::RunCancelled, at)
+    }
+
+    /// Ends a run that lost its worker with no attempt left, with its verdict.
+    ///
+    /// # Errors
+    /// The run moved on meanwhile.
+    pub fn lost(&self, run: &Run, verdict: &Verdict) -> Result<Run, ServiceError> {
+        let at = now();
+        let ended = run.fail("worker_lost", verdict, at)?;
+        self.end(run, ended, verdict, EventType::RunCompleted, at)
+    }
+
+    fn end(
+        &self,
+        run: &Run,
+        ended: Run,
+        verdict: &Verdict,
+        event: EventType,
+        at: Timestamp,
+    ) -> Result<Run, ServiceError> {
         let mut change = Change::new();
         change.insert(verdict)?;
         change.replace(run, &ended)?;
@@ -166,7 +187,7 @@ impl Supervision {
         {
             change.replace(&task, &task.follow(status, at)?)?;
         }
-        change.event(&self.event(EventType::RunCancelled, Some(run), None, Map::new(), at))?;
+        change.event(&self.event(event, Some(run), None, Map::new(), at))?;
         self.store().commit(&change)?;
         Ok(ended)
     }
@@ -207,7 +228,10 @@ impl Supervision {
             let allowed = self.spec(&run).map_or(1, |spec| spec.budget.attempts);
             let back = match run.status {
                 RunStatus::Leased => Some(run.lease_ran_out(at)?),
-                RunStatus::PreparingWorkspace | RunStatus::RunningAgent => run.requeue(allowed, at).ok(),
+                RunStatus::PreparingWorkspace
+                | RunStatus::RunningAgent
+                | RunStatus::Verifying
+                | RunStatus::Judging => run.requeue(allowed, at).ok(),
                 _ => None,
             };
             if let Some(back) = &back {
