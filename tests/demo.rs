@@ -108,7 +108,7 @@ fn on_a_terminal_a_person_answers_reads_approves_and_gets_the_terminal_back() {
     terminal.press("q");
     open_run(&mut terminal, FIXED, "Ready for your approval");
     // The approval page comes up; it wants the files read, and leads to them.
-    terminal.shows("One warning is not acknowledged yet.");
+    terminal.shows("warning is not acknowledged yet");
     terminal.press("\x19");
     terminal.press("\x19");
     terminal.press("G");

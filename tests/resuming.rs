@@ -26,9 +26,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Starts the demo, waits until its store is as wanted, and kills it without a word.
 fn killed_when(home: &Path, folder: &Path, more: &[&str], wanted: impl Fn(&Left) -> bool) -> Left {
+    killed_with(telic(home, &[]), folder, more, wanted)
+}
+
+fn killed_with(
+    mut program: std::process::Command,
+    folder: &Path,
+    more: &[&str],
+    wanted: impl Fn(&Left) -> bool,
+) -> Left {
     let mut arguments = vec!["demo", "--headless", "--folder", folder.to_str().unwrap()];
     arguments.extend(more);
-    let mut demo = telic(home, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut demo = program.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(demo.stdout.take().unwrap()));
     lines.next().unwrap().unwrap();
     let left = Left::by_demo_in(folder);
@@ -194,7 +203,16 @@ fn after_a_kill_at_the_answer_the_answer_counts_and_is_not_asked_for_again() {
 fn after_a_kill_while_the_patch_is_verified_it_is_verified_again() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("demo");
-    let left = killed_when(temp.path(), &folder, &["--pace", "0"], |left| {
+    // A shell that takes its time over a verification, so that the kill comes in the middle of it.
+    let slow = temp.path().join("sh");
+    let script = "#!/bin/sh\ncase \"$PWD\" in *-verify-*) sleep 5;; esac\nexec /bin/sh \"$@\"\n";
+    std::fs::write(&slow, script).unwrap();
+    std::fs::set_permissions(&slow, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(temp.path().to_owned()).chain(std::env::split_paths(&path));
+    let mut program = telic(temp.path(), &[]);
+    program.env("PATH", std::env::join_paths(path).unwrap());
+    let left = killed_with(program, &folder, &["--pace", "0"], |left| {
         left.run("Ship baskets").status == RunStatus::Verifying
     });
     goes_on(&left, &folder);
