@@ -63,6 +63,17 @@ impl Repository {
         &self.common_dir
     }
 
+    /// Waits for its turn to change or list the worktrees, and holds it until the answer is dropped.
+    ///
+    /// git reads the records of all worktrees and fails on one that another git is just writing. The lock is on the
+    /// folder itself, so it holds between processes and leaves no file; where a file system knows no locks, or the
+    /// folder may not be read, there is none, and git says what it says.
+    pub(super) fn worktrees_turn(&self) -> Option<std::fs::File> {
+        let folder = std::fs::File::open(&self.common_dir).ok()?;
+        folder.lock().ok()?;
+        Some(folder)
+    }
+
     /// The folder of this worktree's own state; the same as [`Self::common_dir`] in the main worktree.
     #[must_use]
     pub fn git_dir(&self) -> &Path {
@@ -249,6 +260,7 @@ impl Repository {
     /// # Errors
     /// git cannot be run.
     pub fn head_of_worktree(&self, path: &Path) -> Result<Option<Commit>, GitError> {
+        let _turn = self.worktrees_turn();
         let answer = self.call("worktree").args(["list", "--porcelain", "-z"]).run()?;
         let mut wanted = b"worktree ".to_vec();
         wanted.extend_from_slice(path.as_os_str().as_bytes());

@@ -102,7 +102,10 @@ impl Worktree {
         }
         let scratch = Scratch::create(repository, &root.join(SCRATCH))?;
         let call = repository.call("worktree").args(["add", "--quiet", "--detach", "--no-checkout", "--"]);
-        call.arg(&path).arg(hex(base)?).run()?;
+        let call = call.arg(&path).arg(hex(base)?);
+        let turn = repository.worktrees_turn();
+        call.run()?;
+        drop(turn);
         let found = path.symlink_metadata().map_err(GitError::io("look at", &path))?;
         let worktree = Self {
             path,
@@ -232,6 +235,7 @@ impl Worktree {
         }
         // With the folder gone this only forgets it. A repository that is gone has nothing to forget.
         if let Ok(repository) = Repository::discover(&self.repository) {
+            let _turn = repository.worktrees_turn();
             let call = repository.call("worktree").args(["remove", "--force", "--force", "--"]);
             match call.arg(&self.path).run() {
                 Ok(_) | Err(GitError::Failed { .. }) => {}
