@@ -177,3 +177,67 @@ fn a_terminal_that_is_far_too_small_gets_one_line_and_can_be_left() {
     terminal.press("\x03");
     terminal.ends_with(0);
 }
+
+#[test]
+fn ap_6_a_process_of_any_run_decides_nothing() {
+    let (home, repository) = home();
+    let store = Path::new("run_of_somebody_else");
+    let env = [("TELIC_RUN_ID", store)];
+    fs::create_dir(repository.join(".telic")).unwrap();
+    let policy = "[verification]\nrequired = [{ name = \"t\", command = \"true\" }]\n";
+    fs::write(repository.join(".telic/policy.toml"), policy).unwrap();
+    git(&repository, &["add", "."]);
+    git(&repository, &["commit", "--quiet", "-m", "policy"]);
+    let submitted =
+        telic(home.path(), &["task", "submit", "--json", "--instruction", "Fix it", "--type", "bug_fix"])
+            .current_dir(&repository)
+            .output()
+            .unwrap();
+    let run = json(&submitted)["runId"].as_str().unwrap().to_owned();
+    for arguments in [
+        vec!["trust", "--yes-i-am", "eve"],
+        vec!["answer", &run, "yes", "--yes-i-am", "eve"],
+        vec!["cancel", &run, "--yes-i-am", "eve"],
+        vec!["approve", &run, "--yes-i-am", "eve"],
+        vec!["pr", &run, "--yes-i-am", "eve"],
+    ] {
+        let output = telic(home.path(), &arguments)
+            .current_dir(&repository)
+            .envs(env.iter().copied())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("AP-6"), "{arguments:?}: {}", stderr(&output));
+    }
+    let row = telic(home.path(), &["show", &run, "--json"]).current_dir(&repository).output().unwrap();
+    assert!(row.status.success());
+    assert!(stdout(&row).contains("QUEUED"), "{}", stdout(&row));
+}
+
+#[test]
+fn the_wall_clock_budget_ends_the_agent_and_the_verdict_names_it() {
+    let (home, repository) = home();
+    let config = home.path().join("config/telic");
+    fs::create_dir_all(&config).unwrap();
+    let text = "[agents.sleeper]\ncommand = [\"sleep\", \"600\"]\n";
+    fs::write(config.join("config.toml"), text).unwrap();
+    fs::create_dir(repository.join(".telic")).unwrap();
+    fs::write(repository.join(".telic/policy.toml"), "[budget]\nwall_clock = \"1s\"\n").unwrap();
+    git(&repository, &["add", "."]);
+    git(&repository, &["commit", "--quiet", "-m", "policy"]);
+    let submit =
+        ["task", "submit", "--json", "--instruction", "Fix it", "--type", "bug_fix", "--agent", "sleeper"];
+    let submitted = telic(home.path(), &submit).current_dir(&repository).output().unwrap();
+    let run = json(&submitted)["runId"].as_str().unwrap().to_owned();
+    let mut engine = telic(home.path(), &["engine"]).current_dir(&repository).spawn().unwrap();
+    let shown = (0..600).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let row = telic(home.path(), &["show", &run, "--json"]).current_dir(&repository).output().unwrap();
+        Some(stdout(&row)).filter(|text| text.contains("budget_exhausted"))
+    });
+    let id = nix::unistd::Pid::from_raw(i32::try_from(engine.id()).unwrap());
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert!(engine.wait().unwrap().success());
+    let shown = shown.expect("the run ends by its budget");
+    assert!(!shown.contains("QUEUED"), "time that is spent is not spent again: {shown}");
+}

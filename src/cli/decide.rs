@@ -9,7 +9,7 @@ use super::place::PlaceArguments;
 use super::session;
 use super::show::OneRun;
 use super::stores::{self, Access};
-use crate::domain::Attempt;
+use crate::domain::{Attempt, AttemptStatus};
 use crate::engine;
 use crate::service::link::{Command, Reply};
 use crate::service::queries::Queries;
@@ -96,7 +96,7 @@ impl Case {
         let (queries, row) = stores::find(place, Access::Write, &run.run)?;
         let folder = std::env::current_dir().map_err(|error| Failure::coded("working_dir", error))?;
         let mut settings = session::settings(session::configuration()?, &folder)?;
-        refuse_from_inside(&queries, &row)?;
+        refuse_from_inside(&queries)?;
         match &person.yes_i_am {
             Some(name) if !crate::text::is_blank(name) => settings.actor.clone_from(name),
             Some(_) => return Err(Failure::usage("--yes-i-am needs a name")),
@@ -136,20 +136,28 @@ impl Case {
     }
 }
 
-/// A process that the run itself started decides nothing about it (AP-6).
-fn refuse_from_inside(queries: &Queries, row: &RunRow) -> Result<(), Failure> {
+/// A process that a run started decides nothing, about no run (AP-6).
+fn refuse_from_inside(queries: &Queries) -> Result<(), Failure> {
     let store = queries.views().store();
-    let attempts: Vec<Attempt> =
-        store.records_of_run(&row.key.run).map_err(crate::service::ServiceError::from)?;
+    let live: Vec<&str> =
+        AttemptStatus::ALL.iter().filter(|status| status.is_live()).map(|status| status.as_str()).collect();
+    let live: Vec<Attempt> = store.records_with_status(&live).map_err(crate::service::ServiceError::from)?;
     let group = u32::try_from(nix::unistd::getpgrp().as_raw()).unwrap_or(0);
-    let of_run = attempts.iter().filter(|attempt| attempt.status.is_live());
-    let of_run =
-        of_run.filter_map(|attempt| attempt.process.as_ref()).any(|process| process.process_group == group);
-    if of_run || std::env::var_os("TELIC_RUN_ID").is_some_and(|run| run == row.key.run.as_str()) {
-        let text = "a process of the run cannot decide about it (AP-6)";
-        return Err(Failure::coded("from_inside_the_run", text).exiting(NEEDS_PERSON));
-    }
-    Ok(())
+    let of_run = live
+        .iter()
+        .filter_map(|attempt| attempt.process.as_ref())
+        .any(|process| process.process_group == group);
+    if of_run { Err(from_inside("decide")) } else { refuse_named_run("decide") }
+}
+
+/// Refuses where the environment names a run, as it does for every process that telic starts for one.
+pub(super) fn refuse_named_run(act: &str) -> Result<(), Failure> {
+    if std::env::var_os("TELIC_RUN_ID").is_some() { Err(from_inside(act)) } else { Ok(()) }
+}
+
+fn from_inside(act: &str) -> Failure {
+    let text = format!("a process of a run cannot {act}; that is a person's part (AP-6)");
+    Failure::coded("from_inside_the_run", text).exiting(NEEDS_PERSON)
 }
 
 pub(super) fn answer(given: &AnswerArguments, place: &PlaceArguments) -> Result<ExitCode, Failure> {

@@ -109,7 +109,14 @@ fn ledger(state_dir: &Path) -> Finding {
             Err(error) => finding("ledger", false, error.to_string()),
         }
     } else {
-        finding("ledger", true, format!("none yet; it will be made in {}", state_dir.display()))
+        // The nearest folder that is there decides whether the rest can be made.
+        let nearest = state_dir.ancestors().find(|folder| folder.exists());
+        let possible = nearest.is_some_and(|folder| {
+            folder.is_dir() && nix::unistd::access(folder, nix::unistd::AccessFlags::W_OK).is_ok()
+        });
+        let says =
+            if possible { "none yet; it will be made in" } else { "there is none, and it cannot be made in" };
+        finding("ledger", possible, format!("{says} {}", state_dir.display()))
     };
     Finding { facts, ..found }
 }

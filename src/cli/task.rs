@@ -153,10 +153,7 @@ pub(super) struct TrustArguments {
 ///
 /// An agent does not consent to commands of its own repository: a call from inside a run is refused.
 pub(super) fn trust(given: &TrustArguments, place: &PlaceArguments) -> Result<ExitCode, Failure> {
-    if std::env::var_os("TELIC_RUN_ID").is_some() {
-        let text = "a process of a run cannot consent to commands (AP-6)";
-        return Err(Failure::coded("from_inside_the_run", text).exiting(NEEDS_PERSON));
-    }
+    super::decide::refuse_named_run("consent to commands")?;
     let here = place.find()?;
     let mut settings = session::settings(session::configuration()?, &here.repository)?;
     if let Some(name) = &given.yes_i_am {

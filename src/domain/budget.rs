@@ -82,6 +82,13 @@ pub fn attempts_allowed(budget: &Budget, run: &Run) -> u32 {
     u32::try_from(allowed(budget, BudgetKind::Attempts, &run.budget_extensions)).unwrap_or(u32::MAX)
 }
 
+/// How many milliseconds of work are left to a run.
+#[must_use]
+pub fn wall_clock_left(budget: &Budget, run: &Run) -> u64 {
+    allowed(budget, BudgetKind::WallClock, &run.budget_extensions)
+        .saturating_sub(run.budget_use.active_millis)
+}
+
 /// The budgets of a run that pause it. Attempts do not: they end it where the next one would begin.
 #[must_use]
 pub fn spent_budgets(budget: &Budget, run: &Run) -> Vec<BudgetKind> {

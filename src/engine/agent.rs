@@ -20,6 +20,8 @@ pub(super) struct Brief<'a> {
     pub program: &'a Path,
     /// A folder for the prompt and the MCP configuration.
     pub folder: &'a Path,
+    /// What is left of the wall-clock budget.
+    pub time_left: Duration,
     /// The most output that is kept.
     pub output_limit: u64,
 }
@@ -61,7 +63,7 @@ pub(super) fn job(agent: &Agent, brief: &Brief<'_>) -> std::io::Result<Job> {
         directory: brief.workspace.to_owned(),
         environment,
         pass: Vec::new(),
-        limit: Duration::from_secs(agent.timeout),
+        limit: Duration::from_secs(agent.timeout).min(brief.time_left),
         output_limit: brief.output_limit,
         input: (agent.stdin == AgentInput::Prompt).then(|| prompt.into_bytes()),
     })
@@ -139,6 +141,7 @@ mod tests {
             state_dir: Path::new("/s"),
             program: Path::new("/bin/telic"),
             folder: folder.path(),
+            time_left: Duration::from_secs(5),
             output_limit: 10,
         };
         let job = job(&agent, &brief).unwrap();

@@ -147,6 +147,7 @@ pub(super) fn cancel(shop: &Shop, run_id: &str, version: u64) -> Result<String, 
         verification: None,
         judge: None,
         infrastructure: None,
+        budget: None,
         cancelled: true,
     };
     let verdict = judge::verdict(shop, &run, &spec, &basis)?;

@@ -7,9 +7,9 @@ use crate::domain::classify::test_edits;
 use crate::domain::judge_rules::{PatchJudgement, WorkflowFacts, derive};
 use crate::domain::verdict_rules::{CheckInput, VerdictInput, WorkflowEnd};
 use crate::domain::{
-    Boundary, EvidenceRef, ExecutionSpec, FailureCode, JudgeId, JudgeReport, JudgeStatus, Patch, RepoPath,
-    Run, RunArtifact, RunArtifactType, Sha256, StepStatus, StepType, Verdict, VerdictId, VerificationReport,
-    VerificationStatus, Visibility,
+    Boundary, BudgetKind, EvidenceRef, ExecutionSpec, FailureCode, JudgeId, JudgeReport, JudgeStatus, Patch,
+    RepoPath, Run, RunArtifact, RunArtifactType, Sha256, StepStatus, StepType, Verdict, VerdictId,
+    VerificationReport, VerificationStatus, Visibility,
 };
 use crate::git::{Diff, LineKind};
 use crate::protocol::{Kind, QualityReview, ReleaseAudit, TaskContract, UserReport};
@@ -116,6 +116,7 @@ pub(super) struct Basis<'a> {
     pub verification: Option<&'a VerificationReport>,
     pub judge: Option<&'a JudgeReport>,
     pub infrastructure: Option<FailureCode>,
+    pub budget: Option<BudgetKind>,
     pub cancelled: bool,
 }
 
@@ -164,7 +165,7 @@ fn input(
         run_id: run.id.clone(),
         cancelled: basis.cancelled,
         infrastructure_failure: basis.infrastructure,
-        budget_exhausted: None,
+        budget_exhausted: basis.budget,
         workflow: basis.view.map_or(WorkflowEnd::Unfinished, |view| workflow_end(view.run.status)),
         mode: spec.mode,
         evidence: evidence(shop, run, basis, diff.as_ref())?,

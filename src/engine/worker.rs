@@ -12,8 +12,8 @@ use crate::config::Agent;
 use crate::controller::authority::default_grants;
 use crate::controller::{RunStatus as WorkflowStatus, RunView, Schemas, StartInput};
 use crate::domain::{
-    AgentProcess, FailureCode, Patch, PatchId, RepoPath, Run, RunArtifact, RunArtifactType, StepStatus,
-    StepType, Visibility, WorkerPlace,
+    AgentProcess, BudgetKind, FailureCode, Patch, PatchId, RepoPath, Run, RunArtifact, RunArtifactType,
+    StepStatus, StepType, Visibility, WorkerPlace,
 };
 use crate::git::{Capture, CheckoutState, Diff, Repository, Worktree};
 use crate::protocol::ActionCapability;
@@ -65,6 +65,8 @@ pub(super) fn work(shop: &Shop, mut held: Held, stop: &Stop) -> Result<(), Engin
         End::Exited(code) => Some(code),
         _ => None,
     });
+    let timed_out = matches!(&outcome, Ok(Some(ran)) if ran.end == End::TimedOut);
+    let budget = (timed_out && held.time_left().is_zero()).then_some(BudgetKind::WallClock);
     match (view.run.status, outcome) {
         (WorkflowStatus::AwaitingClarification, _) => Ok(held.pause(exit_code)?),
         (_, Err(failure)) => infrastructure(shop, held, failure.code, None, &failure.text),
@@ -77,12 +79,13 @@ pub(super) fn work(shop: &Shop, mut held: Held, stop: &Stop) -> Result<(), Engin
                 Some(End::Exited(code)) if code != 0 => FailureCode::AgentCrashed,
                 _ => FailureCode::AgentExitedEarly,
             };
-            if held.fail_attempt(code, exit_code)? {
+            // Time that is spent is not spent again by another attempt.
+            if budget.is_none() && held.fail_attempt(code, exit_code)? {
                 return Ok(());
             }
-            conclude(shop, held, &repository, &worktree, &before, &view, exit_code, stop)
+            conclude(shop, held, &repository, &worktree, &before, &view, exit_code, budget, stop)
         }
-        _ => conclude(shop, held, &repository, &worktree, &before, &view, exit_code, stop),
+        _ => conclude(shop, held, &repository, &worktree, &before, &view, exit_code, budget, stop),
     }
 }
 
@@ -180,6 +183,7 @@ fn run_agent(
         state_dir: shop.state_dir(),
         program: &shop.program,
         folder: &folder,
+        time_left: held.time_left(),
         output_limit: held.spec.budget.output_bytes,
     };
     let job = agent::job(&agent, &brief).map_err(EngineError::io("write into", &folder))?;
@@ -292,6 +296,7 @@ fn conclude(
     before: &CheckoutState,
     view: &RunView,
     exit_code: Option<i32>,
+    budget: Option<BudgetKind>,
     stop: &Stop,
 ) -> Result<(), EngineError> {
     held.verifying()?;
@@ -314,6 +319,7 @@ fn conclude(
         verification: Some(&report),
         judge: Some(&judged),
         infrastructure: None,
+        budget,
         cancelled: false,
     };
     let verdict = judge::verdict(shop, &held.run, &held.spec, &basis)?;
@@ -438,6 +444,7 @@ fn infrastructure(
         verification: None,
         judge: None,
         infrastructure: Some(code),
+        budget: None,
         cancelled: false,
     };
     let verdict = judge::verdict(shop, &held.run, &held.spec, &basis)?;

@@ -287,6 +287,13 @@ impl Held {
         Ok(true)
     }
 
+    /// What is left of the wall-clock budget, the time of this attempt taken off.
+    #[must_use]
+    pub fn time_left(&self) -> std::time::Duration {
+        let used = self.spend(self.run.clone(), now());
+        std::time::Duration::from_millis(crate::domain::budget::wall_clock_left(&self.spec.budget, &used))
+    }
+
     /// Adds the time of this attempt to what the run has used.
     fn spend(&self, mut run: Run, at: Timestamp) -> Run {
         run.budget_use.active_millis =
