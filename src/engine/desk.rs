@@ -165,6 +165,7 @@ pub(super) fn lost(shop: &Shop, run: &Run) -> Result<(), EngineError> {
         verification: None,
         judge: None,
         infrastructure: Some(FailureCode::WorkerLost),
+        budget: None,
         cancelled: false,
     };
     let verdict = judge::verdict(shop, run, &spec, &basis)?;
