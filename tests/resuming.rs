@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use support::program::{Left, TELIC, telic};
+use support::program::{Left, TELIC, telic, telic_on_terminal};
+use support::terminal::Terminal;
 use telic::config::{Agent, AgentInput, Config};
 use telic::domain::{Lease, PolicyFile, Run, RunStatus};
 use telic::engine::{self, Settings};
@@ -203,15 +204,8 @@ fn after_a_kill_at_the_answer_the_answer_counts_and_is_not_asked_for_again() {
 fn after_a_kill_while_the_patch_is_verified_it_is_verified_again() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("demo");
-    // A shell that takes its time over a verification, so that the kill comes in the middle of it.
-    let slow = temp.path().join("sh");
-    let script = "#!/bin/sh\ncase \"$PWD\" in *-verify-*) sleep 5;; esac\nexec /bin/sh \"$@\"\n";
-    std::fs::write(&slow, script).unwrap();
-    std::fs::set_permissions(&slow, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::iter::once(temp.path().to_owned()).chain(std::env::split_paths(&path));
     let mut program = telic(temp.path(), &[]);
-    program.env("PATH", std::env::join_paths(path).unwrap());
+    program.env("PATH", slow_path(temp.path()));
     let left = killed_with(program, &folder, &["--pace", "0"], |left| {
         left.run("Ship baskets").status == RunStatus::Verifying
     });
@@ -238,4 +232,41 @@ fn a_run_that_lost_its_last_attempt_ends_with_a_verdict_that_says_so() {
     let verdict = left.verdict(&run);
     assert_eq!(verdict.status, telic::domain::VerdictStatus::FailedInfrastructure);
     assert_eq!(left.run("Run the tests").status, RunStatus::Failed);
+}
+
+/// A path with a shell that takes its time over a verification, so that one is surely under way.
+fn slow_path(folder: &Path) -> std::ffi::OsString {
+    let slow = folder.join("sh");
+    let script = "#!/bin/sh\ncase \"$PWD\" in *-verify-*) sleep 5;; esac\nexec /bin/sh \"$@\"\n";
+    std::fs::write(&slow, script).unwrap();
+    std::fs::set_permissions(&slow, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+    std::env::join_paths(path).unwrap()
+}
+
+#[test]
+fn leaving_the_dashboard_during_a_verification_decides_nothing_about_the_run() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("demo");
+    let arguments = ["demo", "--pace", "0", "--folder", folder.to_str().unwrap()];
+    let mut command = telic_on_terminal(temp.path(), &arguments);
+    command.env("PATH", slow_path(temp.path()));
+    let mut terminal = Terminal::start(command, (140, 30));
+    terminal.shows("Ship baskets");
+    let left = Left::by_demo_in(&folder);
+    let mut feed = left.store.feed().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while left.run("Ship baskets").status != RunStatus::Verifying {
+        let time = deadline.checked_duration_since(Instant::now()).expect("nothing was verified");
+        feed.changes().unwrap();
+        feed.wait(time).unwrap();
+    }
+    terminal.press("\x03");
+    terminal.shows("Leave telic?");
+    terminal.press("\x03");
+    terminal.ends_with(0);
+    assert_eq!(left.run("Ship baskets").status, RunStatus::Queued);
+    assert_eq!(left.run("Ship baskets").verdict_id, None);
+    goes_on(&left, &folder);
 }

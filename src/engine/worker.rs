@@ -310,6 +310,14 @@ fn conclude(
         Some(_) => verifier::not_run(&held, "the patch broke the boundary; its commands are not run"),
         None => verifier::not_run(&held, "there is no patch to verify"),
     };
+    if stop.requested() {
+        // Checks that were stopped say nothing about the patch; the next attempt runs them again.
+        if held.cancelled()? {
+            return Ok(held.abandon()?);
+        }
+        let text = "the engine was stopped while it verified";
+        return infrastructure(shop, held, FailureCode::WorkerLost, exit_code, text);
+    }
     held.verified(&report)?;
     let patch = captured.as_ref().map(|found| &found.patch);
     let judged = judge::report(&mut held, view, patch, captured.as_ref().map(|found| &found.diff), &report)?;
