@@ -313,3 +313,26 @@ fn a_repository_on_the_command_line_goes_before_the_environment() {
     let run = server.call("telic_start_run", &json!({ "original_request": "x", "mode": "report_only" }));
     assert_eq!(run["run"]["repositoryRoot"].as_str(), site.root().to_str());
 }
+
+#[test]
+fn a_second_request_with_an_id_that_waits_is_refused_and_the_server_ends() {
+    let (home, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let call = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+    for copies in [2, 5] {
+        let mut server = std::process::Command::new(env!("CARGO_BIN_EXE_telic"))
+            .arg("mcp")
+            .current_dir(home.path())
+            .env("TELIC_STATE_DIR", state.path())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = format!("{call}\n").repeat(copies);
+        std::io::Write::write_all(&mut server.stdin.take().unwrap(), lines.as_bytes()).unwrap();
+        let output = server.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), copies, "each line is answered: {text}");
+        assert!(text.lines().all(|line| line.contains(r#""id":"p""#)), "{text}");
+    }
+}

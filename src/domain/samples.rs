@@ -49,7 +49,7 @@ pub(crate) fn task() -> Task {
 }
 
 pub(crate) fn ready_task() -> Task {
-    task().accept(time(1)).unwrap().ready("/work/cart", Some(commit(1)), time(2)).unwrap()
+    task().accept(time(1)).unwrap().ready("/home/dev/cart", Some(commit(1)), time(2)).unwrap()
 }
 
 pub(crate) fn decision() -> PolicyDecision {

@@ -11,9 +11,9 @@ use rmcp::RoleServer;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Notify, mpsc, oneshot};
 
@@ -63,34 +63,51 @@ impl Begun {
     }
 }
 
-/// Ids of the requests that were not answered yet, each with how often it was used.
+/// The requests that were not answered yet.
 #[derive(Default)]
 struct InFlight {
-    ids: Mutex<HashMap<String, usize>>,
+    requests: Mutex<Requests>,
     answered: Notify,
 }
 
+/// Ids that wait for an answer, and how many answers are on their way out.
+///
+/// An id is free before its answer is out: whoever reads the answer may use the id at once.
+#[derive(Default)]
+struct Requests {
+    ids: HashSet<String>,
+    leaving: usize,
+}
+
 impl InFlight {
-    fn add(&self, id: &Value) {
-        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        *ids.entry(id.to_string()).or_insert(0) += 1;
+    fn requests(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remove(&self, id: &Value) {
-        let id = id.to_string();
-        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(left) = ids.get_mut(&id) {
-            *left -= 1;
-            if *left == 0 {
-                ids.remove(&id);
-            }
-        }
-        drop(ids);
+    /// Whether no other request with this id waits for its answer.
+    fn add(&self, id: &Value) -> bool {
+        self.requests().ids.insert(id.to_string())
+    }
+
+    fn cancelled(&self, id: &Value) {
+        self.requests().ids.remove(&id.to_string());
+        self.answered.notify_waiters();
+    }
+
+    fn leaves(&self, id: &Value) {
+        let mut requests = self.requests();
+        requests.ids.remove(&id.to_string());
+        requests.leaving += 1;
+    }
+
+    fn is_out(&self) {
+        self.requests().leaving -= 1;
         self.answered.notify_waiters();
     }
 
     fn is_empty(&self) -> bool {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        let requests = self.requests();
+        requests.ids.is_empty() && requests.leaving == 0
     }
 
     async fn drained(&self) {
@@ -185,11 +202,13 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
         let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
         async move {
             let message = serde_json::to_value(&item).map_err(io::Error::other)?;
+            let answered = message.get("id").filter(|_| message.get("method").is_none());
+            if let Some(id) = answered {
+                in_flight.leaves(id);
+            }
             let sent = hand_over(&output, line_of(&message)).await;
-            if message.get("method").is_none()
-                && let Some(id) = message.get("id")
-            {
-                in_flight.remove(id);
+            if answered.is_some() {
+                in_flight.is_out();
             }
             sent
         }
@@ -220,12 +239,15 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                 Incoming::Answer(answer) => self.unsaid = Some(answer),
                 Incoming::Cancelled(message, request) => {
                     // Nobody waits for the answer of a cancelled request.
-                    self.in_flight.remove(&request);
+                    self.in_flight.cancelled(&request);
                     return Some(*message);
                 }
                 Incoming::Message(message, id) => {
-                    if let Some(id) = &id {
-                        self.in_flight.add(id);
+                    if let Some(id) = id.filter(|id| !self.in_flight.add(id)) {
+                        // Two answers with one id could not be told apart, and only one would be given.
+                        let text = "a request with this id waits for its answer";
+                        self.unsaid = Some(error(&id, -32600, text));
+                        continue;
                     }
                     return Some(*message);
                 }

@@ -94,6 +94,9 @@ enum Event {
     Signal(Signal),
 }
 
+/// How long the end waits for the reader of the keys.
+const READER_PATIENCE: Duration = Duration::from_millis(500);
+
 /// Runs the dashboard until the person quits or a signal comes. The terminal is restored in every case.
 ///
 /// # Errors
@@ -123,9 +126,22 @@ pub fn run(link: Link, options: &Options) -> Result<Ended, TuiError> {
     stop.store(true, Ordering::SeqCst);
     // The engine may be gone already; then there is nothing to end.
     let _ = looped.link.commands.send(Request { ticket: 0, command: Command::Shutdown });
-    drop(looped);
-    let _ = reader.join();
+    let Loop { mut terminal, guard, .. } = looped;
+    if terminal.show_cursor().is_err() {
+        // Dropped, it would complain on standard error, which is as dead as the terminal; that panics.
+        std::mem::forget(terminal);
+    }
+    drop(guard);
+    wait_for(&reader);
     ended
+}
+
+/// Waits for the reader of the keys, but not for ever: it may be stuck in a terminal that has gone.
+fn wait_for(reader: &std::thread::JoinHandle<()>) {
+    let begun = Instant::now();
+    while !reader.is_finished() && begun.elapsed() < READER_PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A world before anything is known.

@@ -256,7 +256,7 @@ impl Approval {
             Action::ApproveAndPublish => (
                 "Approve and publish?",
                 format!(
-                    "Patch {digest} of '{}' is pushed as {target}, and a pull request is opened.",
+                    "Patch {digest} of '{}' is pushed as {target}; the pull request is yours to open.",
                     detail.row.title
                 ),
             ),
