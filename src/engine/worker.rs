@@ -107,7 +107,10 @@ fn prepare(shop: &Shop, held: &mut Held, repository: &Repository) -> Result<Work
         return Ok(worktree);
     }
     let root = shop.store().workspaces_dir().map_err(crate::service::ServiceError::from)?;
-    match Worktree::create(repository, &root, held.run.id.as_str(), &base) {
+    // A kill in the middle of making it leaves a half-made folder that no record vouches for; it is let be.
+    let taken = root.join(held.run.id.as_str()).symlink_metadata().is_ok();
+    let name = if taken { format!("{}-{}", held.run.id, held.attempt.id) } else { held.run.id.to_string() };
+    match Worktree::create(repository, &root, &name, &base) {
         Ok(worktree) => {
             held.remember(&worktree_fact(&held.run), &worktree)?;
             held.end(step, StepStatus::Succeeded, None, &[])?;
